@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) the uraid authors
+ *
+ * Runs that read a row and compute: blocks of missing members for a client
+ * (each survivor is read once, whatever the request wants of the row),
+ * resync, recovery, and the repair of what a live server could not read.
+ * Functions run in the run's owner; the claim protects the bytes.
+ */
+#include <config.h>
+
+#include "engine_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+static bool
+is_sync (const struct run *r, enum engine_sync_kind kind)
+{
+  return r->kind == PIECE_SYNC && r->pieces->sync->kind == kind;
+}
+
+/* Is slot I to be rebuilt by this recovery run? */
+static bool
+rebuilds (const struct run *r, unsigned i)
+{
+  return is_sync (r, ENGINE_RECOVER) &&
+         engine_slot_state (r->e, i) == SLOT_RECOVERING && !r->ps[i].writable;
+}
+
+int
+decode_blocks (struct run *r, bool want_p, bool want_q)
+{
+  uint8_t *blocks[GEOMETRY_MAX_DISKS];
+  unsigned lost[2], nr_lost = 0;
+
+  for (unsigned i = 0; i < r->e->n; i++) {
+    const struct plan_slot *s = &r->ps[i];
+    bool want =
+        s->role >= 0 ? !s->readable : (s->role == ROLE_P ? want_p : want_q);
+
+    blocks[i] = r->slot[i].buf;
+    if (want) {
+      if (nr_lost == 2)
+        return EIO;
+      lost[nr_lost++] = i;
+    }
+    else if (s->role < 0 && !r->slot[i].have)
+      blocks[i] = NULL;
+  }
+  return -parity_recover (r->e->cfg.par, r->rm, blocks, lost, nr_lost,
+                          (size_t)r->claim.nr * PAGES_BYTES);
+}
+
+/* Queue the read of slot I, all of the claim. */
+static bool
+read_slot (struct run *r, unsigned i, struct cmd_list *list)
+{
+  r->ps[i].r_lo = r->claim.first;
+  r->ps[i].r_hi = r->claim.first + r->claim.nr;
+  if (run_buf (r, i) == NULL)
+    return false;
+  r->slot[i].have = true;
+  run_cmd (r, i, MEMBER_READ, r->slot[i].buf, r->ps[i].r_lo, r->ps[i].r_hi,
+           list);
+  return true;
+}
+
+/* Which data slots must be read for a client's piece: all, if something of it
+ * must be decoded, else only those it names.
+ */
+static bool
+piece_names (const struct run *r, unsigned i)
+{
+  const struct piece *p = r->pieces;
+
+  for (unsigned k = 0; k < p->nr_ext; k++)
+    if (r->rm->data_slot[p->ext[k].data_index] == i)
+      return true;
+  return false;
+}
+
+static bool
+piece_needs_decode (const struct run *r)
+{
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (!r->ps[i].readable && r->ps[i].role >= 0 && piece_names (r, i))
+      return true;
+  return false;
+}
+
+/* Choose the reads.  0 or positive errno. */
+static int
+choose_reads (struct run *r, struct cmd_list *list)
+{
+  unsigned lost_data = 0;
+  bool all = r->kind == PIECE_SYNC || piece_needs_decode (r);
+
+  for (unsigned i = 0; i < r->e->n; i++) {
+    if (r->ps[i].role < 0)
+      continue;
+    if (!all && !piece_names (r, i))
+      continue;
+    if (!r->ps[i].readable) {
+      lost_data++;
+      if (run_buf (r, i) == NULL)
+        return ENOMEM;
+    }
+    else if (!read_slot (r, i, list))
+      return ENOMEM;
+  }
+  for (int role = ROLE_P; role >= ROLE_Q; role--)
+    for (unsigned i = 0; i < r->e->n; i++) {
+      if (r->ps[i].role != role || !r->ps[i].readable)
+        continue;
+      if (lost_data == 0 && !is_sync (r, ENGINE_RESYNC))
+        continue;
+      if (!read_slot (r, i, list))
+        return ENOMEM;
+      lost_data -= lost_data > 0;
+    }
+  return lost_data > 0 ? EIO : 0;
+}
+
+void
+decode_start (struct run *r)
+{
+  struct cmd_list list = {NULL, NULL};
+  bool work = !is_sync (r, ENGINE_RECOVER);
+  int err;
+
+  if (r->pieces->bad_slot >= 0)
+    r->slot[r->pieces->bad_slot].bad = true;
+  run_look_slots (r);
+  for (unsigned i = 0; i < r->e->n; i++)
+    work |= rebuilds (r, i);
+  if (!work) {
+    run_finish (r, 0);
+    return;
+  }
+  err = choose_reads (r, &list);
+  if (err != 0) {
+    /* What was queued was not sent. */
+    r->outstanding = 0;
+    run_finish (r, err);
+    return;
+  }
+  run_send (r, RUN_READING, &list);
+}
+
+static void
+answer (struct run *r)
+{
+  for (struct piece *p = r->pieces; p != NULL; p = p->next)
+    for (unsigned k = 0; k < p->nr_ext; k++) {
+      const struct piece_ext *x = &p->ext[k];
+      const uint8_t *from = r->slot[r->rm->data_slot[x->data_index]].buf;
+
+      memcpy (x->buf, from + (x->off - (size_t)r->claim.first * PAGES_BYTES),
+              x->len);
+    }
+}
+
+/* Write back what could not be read and was decoded.  Parity among it was
+ * made by the caller.
+ */
+static void
+queue_repairs (struct run *r, struct cmd_list *list)
+{
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (r->slot[i].bad && r->ps[i].writable && r->slot[i].buf != NULL &&
+        !slot_member (r->e, i)->read_only)
+      run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
+               r->claim.first + r->claim.nr, list);
+}
+
+static void
+read_compute (struct run *r)
+{
+  struct cmd_list list = {NULL, NULL};
+
+  if (piece_needs_decode (r)) {
+    int err = decode_blocks (r, false, false);
+
+    if (err != 0) {
+      run_finish (r, err);
+      return;
+    }
+  }
+  answer (r);
+  atomic_fetch_add (&r->e->stats.recon_reads, 1);
+  if (atomic_load (&r->e->read_only)) {
+    run_finish (r, 0);
+    return;
+  }
+  queue_repairs (r, &list);
+  if (list.head == NULL)
+    run_finish (r, 0);
+  else
+    run_send (r, RUN_WRITING, &list);
+}
+
+/* Parity anew, compared with what was read. */
+static void
+resync_compute (struct run *r)
+{
+  const uint8_t *src[GEOMETRY_MAX_DISKS];
+  struct cmd_list list = {NULL, NULL};
+  size_t len = (size_t)r->claim.nr * PAGES_BYTES;
+  unsigned par[2] = {r->rm->p_slot, r->rm->q_slot};
+  uint8_t *made[2] = {NULL, NULL};
+  int err = decode_blocks (r, false, false);
+
+  for (unsigned i = 0; i < r->e->n; i++)
+    src[i] = r->slot[i].buf;
+  for (unsigned k = 0; k < r->e->geo->parity_disks && err == 0; k++) {
+    struct run_slot *s = &r->slot[par[k]];
+
+    if (!r->ps[par[k]].writable)
+      continue;
+    if (s->img == NULL)
+      s->img = pages_get (r->e->pages, r->claim.nr);
+    made[k] = s->img;
+    if (made[k] == NULL)
+      err = ENOMEM;
+  }
+  if (err != 0) {
+    run_finish (r, err);
+    return;
+  }
+  parity_gen (r->e->cfg.par, r->rm, src, len, made[0], made[1]);
+  for (unsigned k = 0; k < r->e->geo->parity_disks; k++) {
+    struct run_slot *s = &r->slot[par[k]];
+
+    if (made[k] == NULL || (s->have && memcmp (made[k], s->buf, len) == 0))
+      continue;
+    r->pieces->sync->rewrote = true;
+    atomic_fetch_add (&r->e->stats.parity_rewrites, 1);
+    run_cmd (r, par[k], MEMBER_WRITE, made[k], r->claim.first,
+             r->claim.first + r->claim.nr, &list);
+  }
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (r->slot[i].bad && r->ps[i].writable && r->ps[i].role >= 0)
+      run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
+               r->claim.first + r->claim.nr, &list);
+  if (list.head == NULL)
+    run_finish (r, 0);
+  else
+    run_send (r, RUN_WRITING, &list);
+}
+
+static void
+recover_compute (struct run *r)
+{
+  unsigned p = r->rm->p_slot, q = r->rm->q_slot;
+  bool two = r->e->geo->parity_disks == 2;
+  bool want_p = rebuilds (r, p), want_q = two && rebuilds (r, q);
+  struct cmd_list list = {NULL, NULL};
+  int err = 0;
+
+  if ((want_p && run_buf (r, p) == NULL) || (want_q && run_buf (r, q) == NULL))
+    err = ENOMEM;
+  if (err == 0)
+    err = decode_blocks (r, want_p, want_q);
+  if (err != 0) {
+    run_finish (r, err);
+    return;
+  }
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (rebuilds (r, i) && r->slot[i].buf != NULL)
+      run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
+               r->claim.first + r->claim.nr, &list);
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (r->slot[i].bad && r->ps[i].writable && r->ps[i].role >= 0)
+      run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
+               r->claim.first + r->claim.nr, &list);
+  if (list.head == NULL)
+    run_finish (r, 0);
+  else
+    run_send (r, RUN_WRITING, &list);
+}
+
+void
+decode_compute (struct run *r)
+{
+  if (r->kind == PIECE_READ)
+    read_compute (r);
+  else if (is_sync (r, ENGINE_RESYNC))
+    resync_compute (r);
+  else
+    recover_compute (r);
+}
+
+static bool
+any_repaired (const struct run *r)
+{
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (r->slot[i].bad && r->ps[i].writable && !r->slot[i].skipped &&
+        r->slot[i].buf != NULL)
+      return true;
+  return false;
+}
+
+/* The segment is done for all who ask, before its claim is given up. */
+static void
+sync_mark_done (struct run *r)
+{
+  uint64_t segno = r->claim.seg->segno;
+  struct engine *e = r->e;
+
+  atomic_store (&e->sync_done[segno % ENGINE_SYNC_WINDOW], segno + 1);
+  if (is_sync (r, ENGINE_RESYNC))
+    atomic_fetch_add (&e->stats.resynced_segments, 1);
+  else
+    atomic_fetch_add (&e->stats.recovered_segments, 1);
+  stripe_drop (e->sc, r->claim.seg, r->claim.first, r->claim.nr);
+}
+
+/* Background work of which a write failed has lost a member: the caller looks
+ * at the slots and goes on with those that are left.
+ */
+static int
+sync_result (const struct run *r)
+{
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (r->slot[i].skipped)
+      return EAGAIN;
+  return 0;
+}
+
+void
+decode_written (struct run *r)
+{
+  struct cmd_list list = {NULL, NULL};
+
+  if (any_repaired (r)) {
+    /* Read back into a scratch block; only the answer counts. */
+    for (unsigned i = 0; i < r->e->n; i++) {
+      struct run_slot *s = &r->slot[i];
+
+      if (!s->bad || !r->ps[i].writable || s->skipped || s->buf == NULL)
+        continue;
+      if (s->img == NULL)
+        s->img = pages_get (r->e->pages, r->claim.nr);
+      if (s->img != NULL)
+        run_cmd (r, i, MEMBER_READ, s->img, r->claim.first,
+                 r->claim.first + r->claim.nr, &list);
+    }
+    run_send (r, RUN_VERIFY, &list);
+    return;
+  }
+  if (r->kind == PIECE_SYNC && sync_result (r) == 0)
+    sync_mark_done (r);
+  run_finish (r, r->kind == PIECE_SYNC ? sync_result (r) : 0);
+}
+
+void
+decode_verified (struct run *r)
+{
+  struct engine *e = r->e;
+
+  for (unsigned i = 0; i < e->n; i++) {
+    struct run_slot *s = &r->slot[i];
+
+    if (!s->bad || !r->ps[i].writable || s->skipped || s->img == NULL)
+      continue;
+    if (memcmp (s->img, s->buf, (size_t)r->claim.nr * PAGES_BYTES) != 0) {
+      e->cfg.ops->slot_fault (e->cfg.ops_user, i, slot_member (e, i),
+                              FAULT_REWRITE, EIO);
+      s->skipped = true;
+      continue;
+    }
+    atomic_fetch_add (&e->stats.corrected_sectors, r->claim.nr * 8);
+    e->cfg.ops->read_error (e->cfg.ops_user, i, r->claim.nr * 8);
+  }
+  if (r->kind == PIECE_SYNC && sync_result (r) == 0)
+    sync_mark_done (r);
+  run_finish (r, r->kind == PIECE_SYNC ? sync_result (r) : 0);
+}
+
+void
+engine_sync_segment (struct engine *e, struct engine_sync *s)
+{
+  struct piece *p = piece_new (PIECE_SYNC, s->segno, 0);
+
+  s->err = 0;
+  s->rewrote = false;
+  if (p == NULL) {
+    s->err = ENOMEM;
+    s->done (s);
+    return;
+  }
+  p->sync = s;
+  p->wait.first = 0;
+  p->wait.nr = e->seg_stripes;
+  piece_enqueue (e, p);
+}
