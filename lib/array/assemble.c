@@ -215,7 +215,7 @@ static int
 check_given_twice (struct work *w)
 {
   static const uint8_t none[16];
-  char text[36];
+  char text[36], bx[ASSEMBLE_WHO_BYTES], by[ASSEMBLE_WHO_BYTES];
   size_t i, j;
 
   for (i = 0; i < w->nr; i++) {
@@ -232,9 +232,9 @@ check_given_twice (struct work *w)
       sb1_uuid_text (x->c->sb.device_uuid, text);
       return uraid_error_set (
           w->e, EINVAL,
-          "%s and %s are the same member or copies of it (device uuid %s, "
-          "slot %u); leave out one of them",
-          x->c->address, y->c->address, text, sb1_role (&x->c->sb));
+          "the same member twice, or copies of it (device uuid %s): %s and "
+          "%s; leave out one of them",
+          text, assemble_who (x->c, bx), assemble_who (y->c, by));
     }
   }
   return 0;

@@ -56,6 +56,15 @@ engine_free (struct engine *e)
   free (e);
 }
 
+/* A segment is recovered or it is not: a write across a limit inside a segment
+ * would pass by a member that is read below the limit.
+ */
+static uint64_t
+whole_segments (const struct engine *e, uint64_t bytes)
+{
+  return bytes >> e->seg_shift << e->seg_shift;
+}
+
 void
 engine_set_slot (struct engine *e, unsigned slot, struct member *m,
                  uint64_t data_offset_bytes, enum slot_state state,
@@ -68,7 +77,7 @@ engine_set_slot (struct engine *e, unsigned slot, struct member *m,
     atomic_store (&s->member, m);
     s->data_offset_bytes = data_offset_bytes;
   }
-  atomic_store (&s->recovered_bytes, recovered_bytes);
+  atomic_store (&s->recovered_bytes, whole_segments (e, recovered_bytes));
   atomic_store (&s->state, state);
 }
 
@@ -130,8 +139,12 @@ slot_writable (struct engine *e, unsigned slot, uint64_t off_bytes,
   case SLOT_RECOVERING:
     if (off_bytes + len_bytes <= atomic_load (&s->recovered_bytes))
       return true;
-    return atomic_load (&e->sync_kind) == ENGINE_RECOVER &&
-           sync_has_done (e, off_bytes, len_bytes);
+    if (atomic_load (&e->sync_kind) == ENGINE_RECOVER)
+      return sync_has_done (e, off_bytes, len_bytes);
+    /* Recovery may have ended since the first look: engine_sync_end changes
+     * the state before the kind.
+     */
+    return atomic_load (&s->state) == SLOT_IN_SYNC;
   }
   return false;
 }
@@ -184,7 +197,7 @@ void
 engine_sync_begin (struct engine *e, enum engine_sync_kind kind,
                    uint64_t from_bytes)
 {
-  atomic_store (&e->sync_pos, from_bytes);
+  atomic_store (&e->sync_pos, whole_segments (e, from_bytes));
   for (unsigned i = 0; i < ENGINE_SYNC_WINDOW; i++)
     atomic_store (&e->sync_done[i], 0);
   atomic_store (&e->sync_kind, (int)kind);

@@ -86,8 +86,9 @@ extern int engine_new (const struct engine_config *cfg, struct engine **ret,
 extern void engine_free (struct engine *e);
 
 /* Put M (may be NULL with SLOT_MISSING) into SLOT.  RECOVERED_BYTES: member
- * offset below which a recovering member is right.  Any thread.  The member
- * pointer of a slot never changes once it was non-NULL, except from
+ * offset below which a recovering member is right (rounded down to whole
+ * segments here; who writes it to disk must do so too).  Any thread.  The
+ * member pointer of a slot never changes once it was non-NULL, except from
  * engine_set_slot before the first request.
  */
 extern void engine_set_slot (struct engine *e, unsigned slot, struct member *m,

@@ -108,9 +108,10 @@ struct run_slot {
                    for the difference */
   const uint8_t *direct; /* new content of the touched stripes where the
                             client's buffer serves */
-  bool have;    /* buf holds what is on the member (where it was wanted) */
-  bool bad;     /* a live server could not read it: decode, then rewrite */
-  bool skipped; /* its write failed, or it was not there to be written */
+  bool have;     /* buf holds what is on the member (where it was wanted) */
+  bool bad;      /* a live server could not read it: decode, then rewrite */
+  bool repaired; /* decoded and written back: read it again */
+  bool skipped;  /* its write failed, or it was not there to be written */
 };
 
 struct run {
@@ -173,6 +174,8 @@ extern void run_cmd (struct run *r, unsigned slot, enum member_op op,
 /* Go to STATE and send LIST; if it is empty continue at once. */
 extern void run_send (struct run *r, enum run_state state,
                       struct cmd_list *list);
+/* Members that do not have, or failed to take, what R is about. */
+extern unsigned run_out (const struct run *r);
 /* The end: pieces answered (or after the record), claim released. */
 extern void run_finish (struct run *r, int err);
 extern uint8_t *run_buf (struct run *r, unsigned slot); /* NULL: no memory */

@@ -513,17 +513,28 @@ run_end (struct run *r)
   start_runs (list);
 }
 
+unsigned
+run_out (const struct run *r)
+{
+  unsigned out = 0;
+
+  for (unsigned i = 0; i < r->e->n; i++)
+    out += r->slot[i].skipped || !r->ps[i].writable;
+  return out;
+}
+
 static void
 recorded (struct lane_work *w)
 {
   struct run *r = (struct run *)((char *)w - offsetof (struct run, work));
-  unsigned out = 0;
 
-  /* Meanwhile the array may have broken; what this write skipped counts. */
-  for (unsigned i = 0; i < r->e->n; i++)
-    out += r->slot[i].skipped;
-  if (r->err == 0 && out > r->e->geo->parity_disks)
-    r->err = EIO;
+  /* A member that failed and is still said to be in sync was one too many: the
+   * array is broken and nothing was recorded.
+   */
+  for (unsigned i = 0; i < r->e->n && r->kind == PIECE_WRITE; i++)
+    if (r->err == 0 && r->slot[i].skipped &&
+        engine_slot_state (r->e, i) == SLOT_IN_SYNC)
+      r->err = EIO;
   run_end (r);
 }
 

@@ -161,15 +161,31 @@ answer (struct run *r)
     }
 }
 
-/* Write back what could not be read and was decoded.  Parity among it was
- * made by the caller.
+/* Decide which slots that a live server could not read are written back; all
+ * of them are then to be made, parity too: its buffer holds nothing yet.
  */
+static void
+mark_repairs (struct run *r)
+{
+  if (atomic_load (&r->e->read_only))
+    return;
+  for (unsigned i = 0; i < r->e->n; i++)
+    r->slot[i].repaired = r->slot[i].bad && r->ps[i].writable &&
+                          r->slot[i].buf != NULL &&
+                          !slot_member (r->e, i)->read_only;
+}
+
+static bool
+repairs (const struct run *r, unsigned slot)
+{
+  return slot < r->e->n && r->slot[slot].repaired;
+}
+
 static void
 queue_repairs (struct run *r, struct cmd_list *list)
 {
   for (unsigned i = 0; i < r->e->n; i++)
-    if (r->slot[i].bad && r->ps[i].writable && r->slot[i].buf != NULL &&
-        !slot_member (r->e, i)->read_only)
+    if (r->slot[i].repaired)
       run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
                r->claim.first + r->claim.nr, list);
 }
@@ -180,8 +196,11 @@ read_compute (struct run *r)
   struct cmd_list list = {NULL, NULL};
 
   if (piece_needs_decode (r)) {
-    int err = decode_blocks (r, false, false);
+    int err;
 
+    mark_repairs (r);
+    err = decode_blocks (r, repairs (r, r->rm->p_slot),
+                         repairs (r, r->rm->q_slot));
     if (err != 0) {
       run_finish (r, err);
       return;
@@ -189,15 +208,26 @@ read_compute (struct run *r)
   }
   answer (r);
   atomic_fetch_add (&r->e->stats.recon_reads, 1);
-  if (atomic_load (&r->e->read_only)) {
-    run_finish (r, 0);
-    return;
-  }
   queue_repairs (r, &list);
   if (list.head == NULL)
     run_finish (r, 0);
   else
     run_send (r, RUN_WRITING, &list);
+}
+
+/* The segment is done for all who ask, before its claim is given up. */
+static void
+sync_mark_done (struct run *r)
+{
+  uint64_t segno = r->claim.seg->segno;
+  struct engine *e = r->e;
+
+  atomic_store (&e->sync_done[segno % ENGINE_SYNC_WINDOW], segno + 1);
+  if (is_sync (r, ENGINE_RESYNC))
+    atomic_fetch_add (&e->stats.resynced_segments, 1);
+  else
+    atomic_fetch_add (&e->stats.recovered_segments, 1);
+  stripe_drop (e->sc, r->claim.seg, r->claim.first, r->claim.nr);
 }
 
 /* Parity anew, compared with what was read. */
@@ -211,6 +241,7 @@ resync_compute (struct run *r)
   uint8_t *made[2] = {NULL, NULL};
   int err = decode_blocks (r, false, false);
 
+  mark_repairs (r);
   for (unsigned i = 0; i < r->e->n; i++)
     src[i] = r->slot[i].buf;
   for (unsigned k = 0; k < r->e->geo->parity_disks && err == 0; k++) {
@@ -220,7 +251,9 @@ resync_compute (struct run *r)
       continue;
     if (s->img == NULL)
       s->img = pages_get (r->e->pages, r->claim.nr);
-    made[k] = s->img;
+    /* What was not read need not be compared; a repair is read back into img.
+     */
+    made[k] = s->repaired ? s->buf : s->img;
     if (made[k] == NULL)
       err = ENOMEM;
   }
@@ -232,19 +265,19 @@ resync_compute (struct run *r)
   for (unsigned k = 0; k < r->e->geo->parity_disks; k++) {
     struct run_slot *s = &r->slot[par[k]];
 
-    if (made[k] == NULL || (s->have && memcmp (made[k], s->buf, len) == 0))
+    if (made[k] == NULL || s->repaired ||
+        (s->have && memcmp (made[k], s->buf, len) == 0))
       continue;
     r->pieces->sync->rewrote = true;
     atomic_fetch_add (&r->e->stats.parity_rewrites, 1);
     run_cmd (r, par[k], MEMBER_WRITE, made[k], r->claim.first,
              r->claim.first + r->claim.nr, &list);
   }
-  for (unsigned i = 0; i < r->e->n; i++)
-    if (r->slot[i].bad && r->ps[i].writable && r->ps[i].role >= 0)
-      run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
-               r->claim.first + r->claim.nr, &list);
-  if (list.head == NULL)
+  queue_repairs (r, &list);
+  if (list.head == NULL) {
+    sync_mark_done (r);
     run_finish (r, 0);
+  }
   else
     run_send (r, RUN_WRITING, &list);
 }
@@ -260,8 +293,10 @@ recover_compute (struct run *r)
 
   if ((want_p && run_buf (r, p) == NULL) || (want_q && run_buf (r, q) == NULL))
     err = ENOMEM;
+  mark_repairs (r);
   if (err == 0)
-    err = decode_blocks (r, want_p, want_q);
+    err =
+        decode_blocks (r, want_p || repairs (r, p), want_q || repairs (r, q));
   if (err != 0) {
     run_finish (r, err);
     return;
@@ -270,10 +305,7 @@ recover_compute (struct run *r)
     if (rebuilds (r, i) && r->slot[i].buf != NULL)
       run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
                r->claim.first + r->claim.nr, &list);
-  for (unsigned i = 0; i < r->e->n; i++)
-    if (r->slot[i].bad && r->ps[i].writable && r->ps[i].role >= 0)
-      run_cmd (r, i, MEMBER_WRITE, r->slot[i].buf, r->claim.first,
-               r->claim.first + r->claim.nr, &list);
+  queue_repairs (r, &list);
   if (list.head == NULL)
     run_finish (r, 0);
   else
@@ -295,25 +327,9 @@ static bool
 any_repaired (const struct run *r)
 {
   for (unsigned i = 0; i < r->e->n; i++)
-    if (r->slot[i].bad && r->ps[i].writable && !r->slot[i].skipped &&
-        r->slot[i].buf != NULL)
+    if (r->slot[i].repaired && !r->slot[i].skipped)
       return true;
   return false;
-}
-
-/* The segment is done for all who ask, before its claim is given up. */
-static void
-sync_mark_done (struct run *r)
-{
-  uint64_t segno = r->claim.seg->segno;
-  struct engine *e = r->e;
-
-  atomic_store (&e->sync_done[segno % ENGINE_SYNC_WINDOW], segno + 1);
-  if (is_sync (r, ENGINE_RESYNC))
-    atomic_fetch_add (&e->stats.resynced_segments, 1);
-  else
-    atomic_fetch_add (&e->stats.recovered_segments, 1);
-  stripe_drop (e->sc, r->claim.seg, r->claim.first, r->claim.nr);
 }
 
 /* Background work of which a write failed has lost a member: the caller looks
@@ -328,6 +344,22 @@ sync_result (const struct run *r)
   return 0;
 }
 
+static void
+written_finish (struct run *r)
+{
+  int err = 0;
+
+  if (r->kind == PIECE_SYNC) {
+    err = sync_result (r);
+    if (err == 0)
+      sync_mark_done (r);
+    else
+      /* One parity may be written and the other not: old pages go. */
+      stripe_drop (r->e->sc, r->claim.seg, r->claim.first, r->claim.nr);
+  }
+  run_finish (r, err);
+}
+
 void
 decode_written (struct run *r)
 {
@@ -338,7 +370,7 @@ decode_written (struct run *r)
     for (unsigned i = 0; i < r->e->n; i++) {
       struct run_slot *s = &r->slot[i];
 
-      if (!s->bad || !r->ps[i].writable || s->skipped || s->buf == NULL)
+      if (!s->repaired || s->skipped)
         continue;
       if (s->img == NULL)
         s->img = pages_get (r->e->pages, r->claim.nr);
@@ -349,9 +381,7 @@ decode_written (struct run *r)
     run_send (r, RUN_VERIFY, &list);
     return;
   }
-  if (r->kind == PIECE_SYNC && sync_result (r) == 0)
-    sync_mark_done (r);
-  run_finish (r, r->kind == PIECE_SYNC ? sync_result (r) : 0);
+  written_finish (r);
 }
 
 void
@@ -362,7 +392,7 @@ decode_verified (struct run *r)
   for (unsigned i = 0; i < e->n; i++) {
     struct run_slot *s = &r->slot[i];
 
-    if (!s->bad || !r->ps[i].writable || s->skipped || s->img == NULL)
+    if (!s->repaired || s->skipped || s->img == NULL)
       continue;
     if (memcmp (s->img, s->buf, (size_t)r->claim.nr * PAGES_BYTES) != 0) {
       e->cfg.ops->slot_fault (e->cfg.ops_user, i, slot_member (e, i),
@@ -373,9 +403,7 @@ decode_verified (struct run *r)
     atomic_fetch_add (&e->stats.corrected_sectors, r->claim.nr * 8);
     e->cfg.ops->read_error (e->cfg.ops_user, i, r->claim.nr * 8);
   }
-  if (r->kind == PIECE_SYNC && sync_result (r) == 0)
-    sync_mark_done (r);
-  run_finish (r, r->kind == PIECE_SYNC ? sync_result (r) : 0);
+  written_finish (r);
 }
 
 void

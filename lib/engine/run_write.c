@@ -436,10 +436,6 @@ fill_cache (struct run *r)
 void
 write_done (struct run *r)
 {
-  unsigned out = 0;
-
-  for (unsigned i = 0; i < r->e->n; i++)
-    out += r->slot[i].skipped;
   fill_cache (r);
-  run_finish (r, out > r->e->geo->parity_disks ? EIO : 0);
+  run_finish (r, run_out (r) > r->e->geo->parity_disks ? EIO : 0);
 }

@@ -29,6 +29,8 @@
 /* Waiting pays when several replies can be expected during the wait. */
 #define LEAST_INFLIGHT_TO_GATHER 8
 #define GATHER_US_PER_INFLIGHT 2
+/* A turn that had this fraction of what is in flight has gathered enough. */
+#define ENOUGH_REPLIES_FRACTION 4
 
 #define LEAST_SCAN_MS 100
 #define LONGEST_SCAN_MS 1000
@@ -194,6 +196,7 @@ finish_completed (struct lane *l)
 
   while ((part = TAILQ_FIRST (&l->completed)) != NULL) {
     TAILQ_REMOVE (&l->completed, part, link);
+    l->turn_replies++;
     lane_part_finish (l, part);
   }
 }
@@ -252,6 +255,7 @@ static void
 lane_turn (struct lane *l)
 {
   l->now_ms = member_now_ms ();
+  l->turn_replies = 0;
   do {
     if (atomic_exchange (&l->drop_scan, false))
       lane_drop_conns (l);
@@ -281,8 +285,9 @@ lane_may_end (struct lane *l)
 }
 
 /* Let replies come together, so that their sequels go out together.  Not
- * while data is on its way (the socket's buffer would fill up), and for so
- * short a time that a small queue never notices.
+ * while data is on its way (the socket's buffer would fill up), not when they
+ * come together by themselves (a lane that is the bottleneck never waits), and
+ * for so short a time that a small queue never notices.
  */
 static void
 lane_gather (const struct lane *l)
@@ -291,7 +296,8 @@ lane_gather (const struct lane *l)
   struct timespec ts = {0};
 
   if (us == 0 || l->nr_inflight < LEAST_INFLIGHT_TO_GATHER ||
-      l->nr_mid_transfer > 0)
+      l->nr_mid_transfer > 0 ||
+      l->turn_replies * ENOUGH_REPLIES_FRACTION >= l->nr_inflight)
     return;
   if (us > l->nr_inflight * GATHER_US_PER_INFLIGHT)
     us = l->nr_inflight * GATHER_US_PER_INFLIGHT;

@@ -87,6 +87,7 @@ struct lane {
   struct lane_conn *conns;
   unsigned nr_inflight;
   unsigned nr_mid_transfer;
+  unsigned turn_replies; /* completions in the present turn */
   struct lane_conn_list touched;
   struct lane_part_list completed;
   struct lane_part_list free_parts;

@@ -141,10 +141,13 @@ op_run (struct member *m, struct sync_op *op, struct uraid_error *e)
   struct nbd_handle *h = m->conn[0];
   int r;
 
-  if (atomic_load (&m->state) != MEMBER_CONNECTED || h == NULL)
+  if (atomic_load (&m->state) != MEMBER_CONNECTED || h == NULL) {
+    if (e == &m->error)
+      return -ENOTCONN; /* it says why already */
     return op_failed (
         m, op, ENOTCONN,
         m->error.text[0] != '\0' ? m->error.text : "not connected", e);
+  }
   if (op_send (h, op) == -1 && !op->done) {
     int err = nbd_get_errno ();
     const char *text = nbd_get_error ();

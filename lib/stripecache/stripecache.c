@@ -251,8 +251,8 @@ evict (struct stripecache *sc, struct stripecache_bucket *b,
     struct stripe *s = b->lru[0].oldest;
     struct segment *seg;
 
-    atomic_fetch_add (&sc->evicted, 1);
     if (s != NULL && s->nr_pages > s->nr_data) {
+      atomic_fetch_add (&sc->evicted, 1);
       lru_remove (b, s);
       drop_data (sc, s);
       lru_add_newest (b, s);
@@ -262,6 +262,7 @@ evict (struct stripecache *sc, struct stripecache_bucket *b,
       s = b->lru[1].oldest;
     if (s == NULL)
       return;
+    atomic_fetch_add (&sc->evicted, 1);
     seg = s->seg;
     lru_remove (b, s);
     stripe_free (sc, s);
