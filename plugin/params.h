@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) the uraid authors
+ *
+ * The plugin's parameters.  One table (params.c) drives parsing, --help,
+ * --dump-plugin and the test that each is in the manual page.  Written by
+ * .load, .config and .config_complete in the main thread, constant afterwards.
+ */
+#ifndef URAID_PARAMS_H
+#define URAID_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../lib/array/array.h"
+
+enum trim_mode { TRIM_AUTO, TRIM_OFF, TRIM_ZERO };
+
+struct address_list {
+  char **words; /* absolute addresses, or "missing" */
+  size_t nr;
+};
+
+struct params {
+  struct address_list members, spares;
+  const char *uuid_text, *name, *layout; /* NULL = not given */
+  uint8_t uuid[16];
+  int level;             /* 0 = not given */
+  uint64_t raid_devices; /* 0 = not given */
+  uint64_t chunk_bytes;  /* 0 = not given */
+
+  bool start_degraded, start_dirty_degraded, start_ro;
+  uint64_t wait_members_ms;
+
+  uint64_t open_timeout_ms, request_timeout_ms, connections;
+  int tls; /* -1 = as the URI says, else LIBNBD_TLS_x */
+  const char *tls_certificates, *tls_username, *tls_psk; /* NULL = none */
+  bool tls_verify;
+
+  uint64_t stripe_cache_size, nr_hash_locks; /* 0 = auto */
+  uint64_t rmw_level, skip_copy;
+  uint64_t safe_mode_delay_ms;
+  uint64_t bitmap_time_base_ms; /* 0 = the bitmap's own */
+  uint64_t sync_window;
+  enum trim_mode trim;
+};
+
+extern struct params params;
+
+/* The text for --help.  Empty before params_load. */
+extern char params_help[];
+
+/* Put the defaults in and write params_help. */
+extern void params_load (void);
+extern void params_unload (void);
+
+/* One KEY=VALUE.  0, or -1 after nbdkit_error. */
+extern int params_set (const char *key, const char *value);
+
+/* All parameters were given: do they fit together?  0, or -1 after
+ * nbdkit_error.
+ */
+extern int params_complete (void);
+
+/* One line a parameter: what it is when it is not given. */
+extern void params_dump (void);
+
+/* The automatic values, or what was given. */
+extern unsigned params_stripe_cache_size (void);
+extern unsigned params_nr_hash_locks (void);
+
+/* What the array layer wants to know.  The result points into params. */
+extern void params_array_options (struct array_options *ret);
+
+#endif
