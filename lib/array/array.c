@@ -9,6 +9,7 @@
 #include "array_int.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,10 +285,14 @@ int
 array_start (struct array *a, struct uraid_error *e)
 {
   int r = lanes_start (a->lanes, e);
+  sigset_t all, old;
 
   if (r < 0)
     return r;
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &old);
   r = pthread_create (&a->meta_thread, NULL, meta_main, a);
+  pthread_sigmask (SIG_SETMASK, &old, NULL);
   if (r != 0)
     return uraid_error_set (e, r, "could not start the metadata thread: %s",
                             strerror (r));
@@ -531,6 +536,17 @@ array_writable (struct array *a)
   r = a->rw;
   pthread_mutex_unlock (&a->lock);
   return r;
+}
+
+bool
+array_can_zero (const struct array *a)
+{
+  for (size_t i = 0; i < a->nr; i++)
+    if (a->members[i] != NULL
+        && atomic_load (&a->members[i]->state) == MEMBER_CONNECTED
+        && !a->members[i]->can_zero)
+      return false;
+  return true;
 }
 
 uint32_t

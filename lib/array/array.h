@@ -92,6 +92,8 @@ extern int array_flush (struct array *a);
 
 extern uint64_t array_size_bytes (const struct array *a);
 extern bool array_writable (struct array *a); /* could be written */
+/* Have all members the write-zeroes command (then a trim need not write)? */
+extern bool array_can_zero (const struct array *a);
 /* Smallest block the members want (512 or more), the chunk, ... */
 extern uint32_t array_min_block (const struct array *a);
 extern uint64_t array_chunk_bytes (const struct array *a);

@@ -583,6 +583,8 @@ lanes_stop (struct lanes *ls)
 {
   unsigned i;
 
+  if (ls == NULL)
+    return;
   for (i = 0; i < ls->nr_lanes; i++) {
     struct lane *l = &ls->lanes[i];
 

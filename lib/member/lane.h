@@ -73,7 +73,8 @@ extern int lanes_new (struct member **ms, size_t nr_members,
                       void *user, struct lanes **ret, struct uraid_error *e);
 extern int lanes_start (struct lanes *ls, struct uraid_error *e);
 /* Wait until nothing is in flight (bounded by the request time-outs), end the
- * threads.  The members' connections are the caller's again.  Idempotent.
+ * threads.  The members' connections are the caller's again.  Idempotent;
+ * NULL is fine.
  */
 extern void lanes_stop (struct lanes *ls);
 extern void lanes_free (struct lanes *ls);
