@@ -34,7 +34,6 @@
 #   - replace a member by a blank one and kill during the recovery.
 
 import argparse
-import os
 import random
 import struct
 import sys
@@ -117,8 +116,14 @@ class Crash:
     def start(self, members, more=(), must=True):
         words = ["member=" + m.uri for m in members]
         self.rng.shuffle(words)
+        for m in members:
+            m.revive()
         ok = self.server.start(words + self.words + list(more))
+        if not ok and any([m.revive() for m in members]):
+            ok = self.server.start(words + self.words + list(more))
         if must and not ok:
+            for m in members:
+                m.check_alive()
             fail("seed %d: uraid does not start after a crash: %s\n%s" %
                  (self.seed, self.server.last_words(),
                   h.Status(self.members)))

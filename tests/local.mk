@@ -11,14 +11,18 @@ UNIT_TESTS = \
 	tests/unit/test-badblocks \
 	tests/unit/test-bitmap-sb \
 	tests/unit/test-cmdline \
+	tests/unit/test-engine \
 	tests/unit/test-geometry \
 	tests/unit/test-lane \
 	tests/unit/test-member \
 	tests/unit/test-parity \
 	tests/unit/test-parity-recover \
+	tests/unit/test-plan \
+	tests/unit/test-run-states \
 	tests/unit/test-sb1 \
 	tests/unit/test-signature \
 	tests/unit/test-sizing \
+	tests/unit/test-stripecache \
 	$(NULL)
 
 # Shell scripts, one behaviour each.
@@ -34,7 +38,11 @@ SHELL_TESTS = \
 	tests/test-field-R14.sh \
 	tests/test-field-R20.sh \
 	tests/test-field-R21.sh \
+	tests/test-field-blocks.sh \
+	tests/test-field-libnbd.sh \
+	tests/test-field-starting.sh \
 	tests/test-functions.sh \
+	tests/test-man-uraid.sh \
 	tests/test-man.sh \
 	tests/test-params.sh \
 	tests/test-probe.sh \
@@ -45,32 +53,45 @@ SHELL_TESTS = \
 
 # Shell scripts that run for a minute or more.
 LONG_TESTS = \
+	tests/test-crash.sh \
+	tests/test-model.sh \
 	$(NULL)
 
 # Shell scripts that need the kernel of tests/oracle: make check-oracle.
 ORACLE_TESTS = \
+	tests/oracle-create-mdadm.sh \
+	tests/oracle-degraded-events.sh \
 	tests/oracle-guest.sh \
 	tests/oracle-kernel-made.sh \
+	tests/oracle-recovery-handover.sh \
+	tests/oracle-resync.sh \
+	tests/oracle-same-fields.sh \
+	tests/oracle-uraid-made.sh \
 	$(NULL)
 
 # Those of the above where threads meet: make check-tsan.
 TSAN_TESTS = \
+	tests/test-counted.sh \
+	tests/test-field-libnbd.sh \
+	tests/test-model.sh \
+	tests/test-shutdown.sh \
+	tests/unit/test-engine \
 	tests/unit/test-lane \
 	tests/unit/test-member \
-	tests/test-counted.sh \
-	tests/test-shutdown.sh \
+	tests/unit/test-stripecache \
 	$(NULL)
 
 # Enough to know that a tarball is whole: make distcheck-quick.
 QUICK_TESTS = \
-	tests/test-dump-plugin.sh \
 	tests/test-functions.sh \
 	tests/test-query.sh \
+	tests/test-zero-superblock.sh \
 	$(NULL)
 
 # Files that tests need and that are not tests.
 EXTRA_DIST += \
 	tests/README \
+	tests/crash.py \
 	tests/functions.sh \
 	tests/model.py \
 	tests/nbdharness.py \
@@ -95,6 +116,10 @@ tests_unit_test_assemble_SOURCES = \
 tests_unit_test_assemble_members_SOURCES = \
 	tests/unit/assemble-rig.h \
 	tests/unit/test-assemble-members.c \
+	$(NULL)
+tests_unit_test_engine_SOURCES = \
+	tests/unit/engine-rig.h \
+	tests/unit/test-engine.c \
 	$(NULL)
 tests_unit_test_lane_SOURCES = \
 	tests/unit/member-util.c \
@@ -132,7 +157,7 @@ tests_preload_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
 
 # Seconds after which a test has failed: make check TEST_TIMEOUT=N.
-TEST_TIMEOUT = 600
+TEST_TIMEOUT = 1000
 TEST_EXTENSIONS = .sh
 LOG_COMPILER = timeout
 AM_LOG_FLAGS = -k 10 $(TEST_TIMEOUT)

@@ -274,3 +274,35 @@ each_group() {
 whole() {
     wait_for "in_sync $*" 120
 }
+
+# requested WORD FILE...: how many sectors were asked for with Read or Write,
+# by the logs of nbdkit-log-filter
+requested() {
+    /usr/bin/python3 - "$@" <<'END'
+import re, sys
+
+word = re.compile (r"\b%s id=\d+ offset=0x([0-9a-f]+) count=0x([0-9a-f]+) "
+                   % sys.argv[1])
+total = 0
+for name in sys.argv[2:]:
+    for line in open (name):
+        m = word.search (line)
+        if m:
+            total += int (m.group (2), 16)
+print (total // 512)
+END
+}
+
+# at_most WHAT VALUE LIMIT, at_least WHAT VALUE LIMIT: sectors
+at_most() {
+    [ "$2" -le "$3" ] || fail "$1: $2 sectors, more than $3"
+}
+at_least() {
+    [ "$2" -ge "$3" ] || fail "$1: $2 sectors, less than $3"
+}
+
+# field NAME IMAGE: the first number behind NAME in "mdadm -E IMAGE"
+field() {
+    mdadm -E "$2" | sed -n "s/^ *$1 : \([0-9]*\).*/\1/p" | grep . ||
+        fail "$2: no field \"$1\""
+}

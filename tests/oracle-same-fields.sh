@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) the uraid authors
 #
-# "mdadm -E" and "mdadm -X" show the same of an array made by "uraid create" as
-# of one made by "mdadm --create" with the same options, but for times, UUIDs
-# and checksums: members of odd and of very large sizes, automatic and explicit
+# "mdadm -E" shows the same of an array made by "uraid create" as of one made by
+# "mdadm --create" with the same options, but for times, UUIDs and checksums;
+# and "uraid examine --bitmap" the same as "mdadm -X": members of odd and of very large sizes, automatic and explicit
 # bitmaps, offsets and sizes told, spares, missing members, all levels.  In the
 # guest the kernel is kept from starting the arrays, so that it changes nothing.
 
@@ -23,7 +23,7 @@ cat >share/cases <<'END'
 --level=6 -n 4 --chunk=64 --metadata=1.0 --bitmap=internal --bitmap-chunk=64 %5 %6 %7 %8
 --level=6 -n 4 --chunk=4 --metadata=1.1 --bitmap=internal --bitmap-chunk=32 %8 %5 %6 %7
 --level=6 -n 4 -x 1 --chunk=512 --metadata=1.1 %0 %1 %2 %3 %8
---level=6 -n 5 --chunk=512 --layout=parity-first-6 --assume-clean %0 %1 %2 %3 %4
+--level=6 -n 5 --chunk=512 --layout=parity-first --assume-clean %0 %1 %2 %3 %4
 --level=6 -n 5 -x 1 --chunk=64 --bitmap=internal %0 %1 missing %3 %4 %5
 --level=6 -n 4 --chunk=1024 --data-offset=2048 --size=4096 %0 %1 %2 %3
 --level=6 -n 4 --chunk=64 --metadata=1.0 --size=3000 %0 %1 %2 %3
@@ -90,7 +90,7 @@ while read -r options; do
     mdadm -E "${used[@]}"
     case $options in
     *bitmap=none*) ;;
-    *) mdadm -X "${used[0]}" 2>&1 || : ;;
+    *) uraid_cmd examine --bitmap "${used[0]}" 2>&1 || : ;;
     esac
     fresh "${used[@]}"
 done <share/cases >ours.raw

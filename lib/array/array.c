@@ -459,6 +459,16 @@ array_read (struct array *a, void *buf, uint64_t len, uint64_t offset)
   return len == 0 ? 0 : engine_read (a->engine, buf, len, offset);
 }
 
+/* When the array breaks, those who wait for a member's failure to be recorded
+ * are let go although it never will be; such a write must not be acknowledged,
+ * as that member may come back with old data that looks current.
+ */
+static int
+if_not_broken (struct array *a, int r)
+{
+  return r == 0 && array_get_state (a) == ARRAY_BROKEN ? -EIO : r;
+}
+
 int
 array_write (struct array *a, const void *buf, uint64_t len, uint64_t offset,
              bool fua)
@@ -474,7 +484,7 @@ array_write (struct array *a, const void *buf, uint64_t len, uint64_t offset,
     return r;
   r = engine_write (a->engine, buf, len, offset, fua ? ENGINE_FUA : 0);
   meta_write_end (a, moff, mlen);
-  return r;
+  return if_not_broken (a, r);
 }
 
 int
@@ -493,7 +503,7 @@ array_zero (struct array *a, uint64_t len, uint64_t offset, bool fua,
   r = engine_zero (a->engine, len, offset,
                    (fua ? ENGINE_FUA : 0) | (may_trim ? ENGINE_MAY_TRIM : 0));
   meta_write_end (a, moff, mlen);
-  return r;
+  return if_not_broken (a, r);
 }
 
 int
@@ -542,9 +552,9 @@ bool
 array_can_zero (const struct array *a)
 {
   for (size_t i = 0; i < a->nr; i++)
-    if (a->members[i] != NULL
-        && atomic_load (&a->members[i]->state) == MEMBER_CONNECTED
-        && !a->members[i]->can_zero)
+    if (a->members[i] != NULL &&
+        atomic_load (&a->members[i]->state) == MEMBER_CONNECTED &&
+        !a->members[i]->can_zero)
       return false;
   return true;
 }

@@ -49,6 +49,8 @@ state_of_verdict (const struct candidate *c)
 void
 slots_init (struct array *a)
 {
+  uint64_t seg = engine_segment_bytes (a->engine) / 512;
+
   for (size_t i = 0; i < a->nr; i++) {
     struct array_member *am = &a->am[i];
 
@@ -56,7 +58,10 @@ slots_init (struct array *a)
     am->cand = &a->cand[i];
     am->state = state_of_verdict (am->cand);
     am->slot = am->cand->slot;
-    am->recovered_sectors = am->cand->recovered_sectors;
+    /* The engine knows whole segments only; the superblock must not promise
+     * more than it honours.
+     */
+    am->recovered_sectors = am->cand->recovered_sectors / seg * seg;
     if (am->cand->state == CAND_MD)
       am->sb = am->cand->sb;
     if (am->m != NULL)
@@ -129,9 +134,12 @@ slots_fail_locked (struct array *a, struct array_member *am)
   }
   am->state = AM_FAULTY;
   /* Not NULL: what is in flight may still look at the member. */
-  engine_set_slot (a->engine, am->slot, NULL, 0, SLOT_MISSING, 0);
   a->job_stuck = false;
+  /* Counted before the engine sees it: a run that skips the member then finds
+   * that something is to be recorded.
+   */
   atomic_fetch_add (&a->fault_seq, 1);
+  engine_set_slot (a->engine, am->slot, NULL, 0, SLOT_MISSING, 0);
   pthread_cond_broadcast (&a->meta_cond);
   pthread_cond_broadcast (&a->job_cond);
 }
@@ -223,11 +231,15 @@ const struct engine_ops slots_engine_ops = {
 
 /* --- empty slots --- */
 
+/* A slot whose member failed while we serve keeps it until the next start:
+ * requests in flight may still look at it.
+ */
 static bool
 slot_taken (const struct array *a, unsigned slot)
 {
   for (size_t i = 0; i < a->nr; i++)
-    if ((a->am[i].state == AM_IN_SYNC || a->am[i].state == AM_RECOVERING) &&
+    if ((a->am[i].state == AM_IN_SYNC || a->am[i].state == AM_RECOVERING ||
+         a->am[i].state == AM_FAULTY) &&
         a->am[i].slot == slot)
       return true;
   return false;

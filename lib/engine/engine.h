@@ -66,7 +66,7 @@ struct engine_config {
   struct lanes *lanes;        /* outlives the engine */
   unsigned stripe_cache_size; /* stripes */
   unsigned nr_hash_locks;     /* power of two */
-  int rmw_level;              /* 0 never, 1 by cost, 2 also on ties */
+  int rmw_level;              /* 0 never, 1 by cost, 2 whenever it can */
   bool skip_copy;             /* member writes go out of client buffers */
   bool read_only;             /* repairs are not written back (start value) */
   const struct engine_ops *ops;

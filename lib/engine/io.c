@@ -151,11 +151,18 @@ cut (struct io *io, uint64_t off, uint64_t len)
 {
   const struct geometry *g = io->e->geo;
   uint64_t row_bytes = g->chunk_bytes * g->data_disks;
-  unsigned segs_per_chunk =
-      (unsigned)(g->chunk_bytes / engine_segment_bytes (io->e));
+  uint64_t seg_bytes = engine_segment_bytes (io->e);
+  unsigned first = 0, end = (unsigned)(g->chunk_bytes / seg_bytes);
 
+  /* Inside one chunk only its own segments can be meant (a 2 GiB chunk has
+   * 4096 of them).
+   */
+  if (off % g->chunk_bytes + len <= g->chunk_bytes) {
+    first = (unsigned)(off % g->chunk_bytes / seg_bytes);
+    end = (unsigned)((off % g->chunk_bytes + len - 1) / seg_bytes) + 1;
+  }
   for (uint64_t row = off / row_bytes; row * row_bytes < off + len; row++)
-    for (unsigned seg = 0; seg < segs_per_chunk; seg++) {
+    for (unsigned seg = first; seg < end; seg++) {
       int r = cut_segment (io, row, seg, off, len);
 
       if (r != 0)
@@ -171,10 +178,19 @@ request (struct engine *e, enum io_op op, uint8_t *buf, uint64_t len,
   struct io io = {
       .e = e, .op = op, .flags = flags, .buf = buf, .offset_bytes = offset};
 
+  uint64_t row_bytes = e->geo->chunk_bytes * e->geo->data_disks;
+  /* Whole rows, so that they stay whole. */
+  uint64_t stretch = row_bytes > STRETCH_BYTES
+                         ? row_bytes
+                         : STRETCH_BYTES / row_bytes * row_bytes;
+
   assert (len >= 1 && offset + len <= e->geo->array_bytes);
   sem_init (&io.done, 0, 0);
   while (len > 0) {
-    uint64_t n = len > STRETCH_BYTES ? STRETCH_BYTES : len;
+    uint64_t n = stretch - offset % stretch;
+
+    if (n > len)
+      n = len;
 
     atomic_store (&io.pending, 1);
     io_put (&io, cut (&io, offset, n));

@@ -257,6 +257,8 @@ choose (struct plan *p, stripe_mask all)
     reads = p->nr_reads;
     pages = p->read_pages;
     reads_rmw (p, all);
+    if (p->rmw_level >= 2 && reads > 0)
+      return;
     if (reads < p->nr_reads || (reads == p->nr_reads && pages < p->read_pages))
       reads_rcw (p, all);
   }

@@ -52,7 +52,7 @@ struct plan {
   unsigned nr_slots, nr_parity;
   unsigned first, nr;     /* the run's stripes */
   bool parity_trusted;    /* else no read-modify-write */
-  int rmw_level;          /* 0 never, 1 by cost, 2 also on ties */
+  int rmw_level;          /* 0 never, 1 by cost, 2 whenever it can */
   struct plan_slot *slot; /* nr_slots entries */
   /* Out. */
   enum plan_kind kind;

@@ -122,6 +122,45 @@ choose_reads (struct run *r, struct cmd_list *list)
   return lost_data > 0 ? EIO : 0;
 }
 
+/* More cannot be read than parity covers, but perhaps not in one and the same
+ * stripe: ask again for each page alone.  The new pieces wait for the claim of
+ * this run.  False: that would not help, or there is no memory.
+ */
+static bool
+split_by_stripe (struct run *r)
+{
+  struct piece *p = r->pieces;
+  bool unreadable = false;
+
+  for (unsigned i = 0; i < r->e->n; i++)
+    unreadable |= r->ps[i].writable && !r->ps[i].readable;
+  if (r->kind != PIECE_READ || r->claim.nr == 1 || !unreadable)
+    return false;
+  for (unsigned k = 0; k < p->nr_ext; k++) {
+    struct piece_ext x = p->ext[k];
+
+    while (x.len > 0) {
+      uint32_t n = PAGES_BYTES - x.off % PAGES_BYTES;
+      struct piece *q = piece_new (PIECE_READ, p->segno, 1);
+
+      if (q == NULL)
+        return false;
+      if (n > x.len)
+        n = x.len;
+      q->ext[q->nr_ext++] = x;
+      q->ext[0].len = n;
+      q->io = p->io;
+      atomic_fetch_add (&q->io->pending, 1);
+      piece_close (q);
+      piece_enqueue (r->e, q);
+      x.off += n;
+      x.buf += n;
+      x.len -= n;
+    }
+  }
+  return true;
+}
+
 void
 decode_start (struct run *r)
 {
@@ -142,6 +181,8 @@ decode_start (struct run *r)
   if (err != 0) {
     /* What was queued was not sent. */
     r->outstanding = 0;
+    if (err == EIO && split_by_stripe (r))
+      err = 0;
     run_finish (r, err);
     return;
   }

@@ -28,6 +28,7 @@ struct sync {
   unsigned window;
   pthread_t thread;
   sem_t done;
+  unsigned owed_posts; /* of segments started and not yet waited for */
   struct slot ring[ENGINE_SYNC_WINDOW];
 };
 
@@ -54,6 +55,7 @@ start_segment (struct sync *s, enum array_job job, uint64_t segno)
   };
   k->busy = true;
   atomic_store (&k->finished, false);
+  s->owed_posts++;
   engine_sync_segment (s->e, &k->es);
 }
 
@@ -83,17 +85,17 @@ wait_done (struct sync *s)
 {
   while (sem_wait (&s->done) < 0)
     ;
+  s->owed_posts--;
 }
 
-/* Let all that is in flight end. */
+/* Let all that is in flight end.  Every post is waited for, so that no lane
+ * is left that would still touch S; results stay in the ring for collect.
+ */
 static void
 drain (struct sync *s)
 {
-  for (unsigned i = 0; i < ENGINE_SYNC_WINDOW; i++) {
-    while (s->ring[i].busy && !atomic_load (&s->ring[i].finished))
-      wait_done (s);
-    s->ring[i].busy = false;
-  }
+  while (s->owed_posts > 0)
+    wait_done (s);
 }
 
 /* Do JOB from FROM_BYTES on.  True: all of it. */
@@ -119,7 +121,7 @@ run_job (struct sync *s, enum array_job job, uint64_t from_bytes)
     err = collect (s, &head, tail);
     if (head > was)
       array_job_progress (s->a, head * seg_bytes);
-    else if (err == 0)
+    else if (err == 0 && s->owed_posts > 0)
       wait_done (s);
   }
   drain (s);
@@ -162,6 +164,7 @@ sync_start (struct array *a, unsigned window, struct sync **ret)
   r = pthread_create (&s->thread, NULL, sync_main, s);
   pthread_sigmask (SIG_SETMASK, &old, NULL);
   if (r != 0) {
+    sem_destroy (&s->done);
     free (s);
     return -r;
   }

@@ -637,6 +637,7 @@ make_suite (void)
   Suite *s = suite_create ("engine");
   TCase *t = tcase_create ("single");
 
+  tcase_set_timeout (t, 60);
   tcase_add_loop_test (t, counted, 0, 6);
   tcase_add_test (t, unreadable_parity_repaired_by_read);
   tcase_add_loop_test (t, unreadable_in_sync, 0, 6);
