@@ -33,14 +33,22 @@ SHELL_TESTS = \
 	tests/test-dump-plugin.sh \
 	tests/test-examine-mdadm.sh \
 	tests/test-field-R10.sh \
+	tests/test-field-R11.sh \
 	tests/test-field-R12.sh \
 	tests/test-field-R13.sh \
 	tests/test-field-R14.sh \
 	tests/test-field-R20.sh \
 	tests/test-field-R21.sh \
-	tests/test-field-blocks.sh \
-	tests/test-field-libnbd.sh \
-	tests/test-field-starting.sh \
+	tests/test-field-R22.sh \
+	tests/test-field-R30.sh \
+	tests/test-field-R31.sh \
+	tests/test-field-R32.sh \
+	tests/test-field-R34.sh \
+	tests/test-field-R35.sh \
+	tests/test-field-R36.sh \
+	tests/test-field-R7.sh \
+	tests/test-field-R8.sh \
+	tests/test-field-R9.sh \
 	tests/test-functions.sh \
 	tests/test-man-uraid.sh \
 	tests/test-man.sh \
@@ -72,7 +80,8 @@ ORACLE_TESTS = \
 # Those of the above where threads meet: make check-tsan.
 TSAN_TESTS = \
 	tests/test-counted.sh \
-	tests/test-field-libnbd.sh \
+	tests/test-field-R30.sh \
+	tests/test-field-R32.sh \
 	tests/test-model.sh \
 	tests/test-shutdown.sh \
 	tests/unit/test-engine \
@@ -92,6 +101,7 @@ QUICK_TESTS = \
 EXTRA_DIST += \
 	tests/README \
 	tests/crash.py \
+	tests/field-functions.sh \
 	tests/functions.sh \
 	tests/model.py \
 	tests/nbdharness.py \
