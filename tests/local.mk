@@ -50,6 +50,7 @@ SHELL_TESTS = \
 	tests/test-field-R8.sh \
 	tests/test-field-R9.sh \
 	tests/test-functions.sh \
+	tests/test-lost-member.sh \
 	tests/test-man-uraid.sh \
 	tests/test-man.sh \
 	tests/test-params.sh \
