@@ -99,7 +99,8 @@ for i in theirs ours; do
     sed -E 's,/dev/(m[0-9]+),\1,g
         s/^( *(UUID|Array UUID|Device UUID|Creation Time|Update Time) : ).*/\1/
         s/^( *Checksum : ).* - (.*)/\1\2/
-        s/ *\(local to host [^)]*\)//' $i.raw >$i
+        s/ *\(local to host [^)]*\)//
+        s/.*(does not|doesn.t|has no).* bitmap$/no bitmap/' $i.raw >$i
 done
 [ "$(grep -c '^case' theirs)" -eq "$(wc -l <share/cases)" ]
 [ "$(grep -c '^ *Magic : a92b4efc' theirs)" -gt 80 ]

@@ -78,7 +78,8 @@ make_one() {
     stop_uraid
 }
 
-number_specs < <(covering_set "$1")
+# uraid create makes no "-6" layouts: they are for a change of the level.
+number_specs < <(covering_set "$1" | grep -v -e '-6 ')
 while read -r spec <&3; do
     make_one "$spec"
 done 3<share/specs
