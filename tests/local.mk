@@ -43,9 +43,11 @@ SHELL_TESTS = \
 	tests/test-field-R30.sh \
 	tests/test-field-R31.sh \
 	tests/test-field-R32.sh \
+	tests/test-field-R33.sh \
 	tests/test-field-R34.sh \
 	tests/test-field-R35.sh \
 	tests/test-field-R36.sh \
+	tests/test-field-R37.sh \
 	tests/test-field-R7.sh \
 	tests/test-field-R8.sh \
 	tests/test-field-R9.sh \

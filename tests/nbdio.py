@@ -18,6 +18,9 @@
 #                        SPAN bytes (TWICE: each block twice at once)
 # file:PATH:OFF          compare with a file from OFF on
 # put:PATH:OFF           write a file there
+# overlap:OFF:ROUNDS     two connections: one writes 64 KiB, the other 512 bytes
+#                        inside it at the same time; what only the first wrote
+#                        must be the first one's
 # wait                   until standard input ends (an idle client)
 import random
 import sys
@@ -60,6 +63,29 @@ def seq(h, off, length, size, depth):
         h.aio_pwrite(buf, off + i * size, completion=written)
     while h.aio_in_flight() > 0:
         h.poll(-1)
+
+
+def overlap(h, off, rounds):
+    other = nbd.NBD()
+    other.connect_uri(sys.argv[1])
+    for k in range(rounds):
+        inside = k * 37 % 127 * 512
+        big, small = bytes([k % 251 + 1]) * 65536, b"\xff" * 512
+        first, second = (h, other) if k % 2 else (other, h)
+        a = nbd.Buffer.from_bytearray(bytearray(big))
+        b = nbd.Buffer.from_bytearray(bytearray(small))
+        first.aio_pwrite(a, off, completion=written)
+        second.aio_pwrite(b, off + inside, completion=written)
+        while first.aio_in_flight() or second.aio_in_flight():
+            for c in (first, second):
+                if c.aio_in_flight():
+                    c.poll(1)
+        got = h.pread(65536, off)
+        same(got[:inside], big[:inside], "overlap round %d" % k)
+        same(got[inside + 512:], big[inside + 512:], "overlap round %d" % k)
+        if bytes(got[inside:inside + 512]) not in (small, big[:512]):
+            sys.exit("overlap round %d: neither write" % k)
+    other.shutdown()
 
 
 def pieces(h, length, step=16 << 20):
@@ -109,6 +135,8 @@ def step(h, word):
             img.seek(0)
             for o, k in pieces(h, length):
                 h.pwrite(img.read(k), off + o)
+    elif f[0] == "overlap":
+        overlap(h, *n)
     elif f[0] == "wait":
         sys.stdin.read()
     else:
