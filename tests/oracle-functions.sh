@@ -6,11 +6,11 @@
 #
 # A "spec" is a line that describes an array:
 #
-#     NAME LEVEL MEMBERS LAYOUT CHUNK METADATA BITMAP FIRST
+#     NAME LEVEL MEMBERS LAYOUT CHUNK METADATA BITMAP FIRST DEVICES
 #
-# CHUNK in KiB; BITMAP is "none" or the bitmap's chunk in KiB; FIRST (added by
-# number_specs) is the number of its first image: its members are m<FIRST> and
-# the following.  The specs of arrays that share a guest stand in share/specs;
+# CHUNK in KiB; BITMAP is "none" or the bitmap's chunk in KiB.  The others are
+# added by number_specs: FIRST is the number of its first image, its members
+# are m<FIRST> and the following; DEVICES are their names in the guest.  The specs of arrays that share a guest stand in share/specs;
 # share/ is /share in the guest, and share/NAME.ref holds what must be in the
 # array.
 # shellcheck shell=bash
@@ -21,14 +21,14 @@ requires nbdsh --version
 
 mkdir share
 
-# number_specs: read specs, write them with FIRST to share/specs, and set
-# $images, how many images they need
+# number_specs: read specs, write them to share/specs with what is added, and
+# set $images, how many images they need
 number_specs() {
     local spec n
     images=0
     while read -r spec; do
         read -r _ _ n _ <<<"$spec"
-        echo "$spec $images"
+        echo "$spec $images $(seq -s ' ' -f /dev/m%g $images $((images + n - 1)))"
         images=$((images + n))
     done >share/specs
     [ "$images" -le 16 ] || fail "$images images are too many for one guest"
@@ -38,7 +38,7 @@ number_specs() {
 # and $parity, how many members can be missing
 read_spec() {
     # shellcheck disable=SC2034 # for the tests
-    read -r name level n layout chunk metadata bitmap first <<<"$1"
+    read -r name level n layout chunk metadata bitmap first _ <<<"$1"
     parity=1
     [ "$level" -ne 6 ] || parity=2
 }
@@ -169,7 +169,7 @@ create_spec() {
     *) bitmap="--bitmap=internal --bitmap-chunk=${bitmap}K" ;;
     esac
     mdadm --create /dev/$name --run --quiet --level=$level --raid-devices=$n \
-        --chunk=$chunk --metadata=$metadata $layout $bitmap $(members $n $first)
+        --chunk=$chunk --metadata=$metadata $layout $bitmap $devices
 }
 
 # is ATTRIBUTE VALUE: of array $name
@@ -197,6 +197,12 @@ until_whole() {
     until_is sync_action idle
 }
 
+# copy_out WHEN: what is in array $name, for outs_are_right to look at; cmp is
+# slow here
+copy_out() {
+    dd if=/dev/$name of=/share/$name.out-$1 bs=1M 2>/dev/null
+}
+
 # check NAME...: print how many sectors of parity are wrong in each
 check() {
     for name; do
@@ -218,6 +224,18 @@ guest() {
         list+=("m$i")
     done
     oracle --timeout 550 --share share --klog klog "${list[@]}" -- "$@"
+}
+
+# outs_are_right COUNT: the guest has made COUNT copies, all equal to what must
+# be in their arrays
+outs_are_right() {
+    local out count=0
+    for out in share/*.out-*; do
+        cmp "$out" "${out%.out-*}.ref" || fail "the kernel read something else"
+        rm "$out"
+        count=$((count + 1))
+    done
+    [ "$count" -eq "$1" ] || fail "$count copies were made, not $1"
 }
 
 # no_mismatches FILE COUNT: the guest's check of COUNT arrays was right

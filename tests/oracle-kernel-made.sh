@@ -10,22 +10,22 @@
 # With the letter of a group (see covering_set) only that one is tried.
 
 . "${0%/*}/functions.sh"
-. "${0%/*}/oracle-functions.sh"
+. "${test_file%/*}/oracle-functions.sh"
 
 each_group "$@"
 
 cat >create <<'END'
 . /share/guest.sh
 names=
-while read -r name level n layout chunk metadata bitmap first; do
+while read -r name level n layout chunk metadata bitmap first devices; do
     create_spec
     names="$names $name"
 done </share/specs
 # Filled while the first sync is under way.
 for name in $names; do
-    size=$(blockdev --getsize64 /dev/$name)
-    dd if=/share/$name.ref of=/dev/$name bs=4K count=$((size / 4096)) 2>/dev/null
-    echo $name $size
+    read sectors </sys/block/$name/size
+    dd if=/share/$name.ref of=/dev/$name bs=64K 2>/dev/null || :
+    echo $name $((sectors * 512))
 done
 for name in $names; do
     until_whole
@@ -36,11 +36,11 @@ END
 cat >verify <<'END'
 . /share/guest.sh
 names=
-while read -r name level n layout chunk metadata bitmap first; do
+while read -r name level n layout chunk metadata bitmap first devices; do
     case $level in 6) lost=2 ;; *) lost=1 ;; esac
-    mdadm --assemble /dev/$name $(members $n $first)
+    mdadm --assemble /dev/$name $devices
     is degraded $lost
-    cmp /share/$name.ref /dev/$name
+    copy_out degraded
     read victims </share/$name.victims
     mdadm --quiet /dev/$name --add $victims
     names="$names $name"
@@ -50,7 +50,7 @@ for name in $names; do
 done
 check $names
 for name in $names; do
-    cmp /share/$name.ref /dev/$name
+    copy_out whole
     mdadm --stop --quiet /dev/$name
 done
 END
@@ -113,3 +113,4 @@ while read -r spec <&3; do
 done 3<share/specs
 guest verify >verified
 no_mismatches verified "$(wc -l <share/specs)"
+outs_are_right $(($(wc -l <share/specs) * 2))

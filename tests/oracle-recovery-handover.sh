@@ -8,7 +8,7 @@
 # from the data and from the kernel's check.
 
 . "${0%/*}/functions.sh"
-. "${0%/*}/oracle-functions.sh"
+. "${test_file%/*}/oracle-functions.sh"
 
 requires_filter log
 requires_filter rate
@@ -23,7 +23,7 @@ cat >verify <<'END'
 name=md0
 echo 1 >/sys/module/md_mod/parameters/start_ro
 mdadm --assemble /dev/md0 $(members 5)
-cmp /share/md0.ref /dev/md0
+copy_out before
 if [ -n "$1" ]; then
     # Nothing was recovered yet.
     read from </sys/block/md0/md/dev-ubdb/recovery_start
@@ -35,7 +35,7 @@ until_whole
 read _ _ _ _ _ _ written _ </sys/block/ubdb/stat
 echo "written: $written"
 check md0
-cmp /share/md0.ref /dev/md0
+copy_out after
 mdadm --stop --quiet /dev/md0
 END
 
@@ -76,6 +76,7 @@ at_most 'written to the new member' "$written" $((all - from + 1024))
 guest verify '' >verified
 quiet_start klog
 no_mismatches verified 1
+outs_are_right 2
 
 # ------------------------------------------------- from uraid to the kernel
 
@@ -98,6 +99,7 @@ at_most 'recovered' "$from" $((all - 128))
 
 guest verify "$from" >verified
 no_mismatches verified 1
+outs_are_right 2
 written=$(sed -n 's/^written: //p' verified)
 at_least 'written to the new member' "$written" $((all - from))
 at_most 'written to the new member' "$written" $((all - from + 1024))

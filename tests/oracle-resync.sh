@@ -9,7 +9,7 @@
 # parity is damaged where it is owed.
 
 . "${0%/*}/functions.sh"
-. "${0%/*}/oracle-functions.sh"
+. "${test_file%/*}/oracle-functions.sh"
 
 requires_filter log
 
@@ -79,8 +79,7 @@ until_whole
 set -- $(cat /sys/block/ubda/stat)
 echo "read: $3"
 check md0
-[ ! -f /share/md0.ref ] || cmp /share/md0.ref /dev/md0
-[ -f /share/md0.ref ] || cat /dev/md0 >/share/after
+copy_out now
 mdadm --stop --quiet /dev/md0
 END
 
@@ -132,6 +131,7 @@ for bitmap in none internal; do
     guest verify >verified
     quiet_start klog
     no_mismatches verified 1
+    outs_are_right 1
 done
 
 # ------------------------------------------- uraid's is resynced by the kernel
@@ -233,11 +233,12 @@ for bitmap in none internal; do
     fi
     damage m4 0 128 # P of stripe 0
     damage m0 0 128 # Q
-    rm -f share/md0.ref share/after
+    rm -f share/md0.ref
     guest verify >verified
     grep -q 'not clean -- starting background reconstruction' klog
     no_mismatches verified 1
-    same_but unknown acked share/after
+    same_but unknown acked share/md0.out-now
+    rm share/md0.out-now
     all=$(field 'Avail Dev Size' m0)
     if [ $bitmap = none ]; then
         at_least 'read from m0' "$(sed -n 's/^read: //p' verified)" "$all"

@@ -9,7 +9,7 @@
 # guest the kernel is kept from starting the arrays, so that it changes nothing.
 
 . "${0%/*}/functions.sh"
-. "${0%/*}/oracle-functions.sh"
+. "${test_file%/*}/oracle-functions.sh"
 
 # m0 ... m4: 8 MiB; m5 ... m8: odd; m9 ... m12: 200 GiB; m13 ... m15: more.
 sizes=(16384 16384 16384 16384 16384 20011 20479 21000 32769
