@@ -80,6 +80,7 @@ make_one() {
 
 # uraid create makes no "-6" layouts: they are for a change of the level.
 number_specs < <(covering_set "$1" | grep -v -e '-6 ')
+[ "$images" -gt 0 ] || exit 0 # no other layout in this group
 while read -r spec <&3; do
     make_one "$spec"
 done 3<share/specs
