@@ -78,8 +78,9 @@ for bitmap in none internal; do
         [ "$(field Events m$i)" -eq "$fresh" ]
     done
     for i in 0 1; do
-        [ "$(field Events m$i)" -lt $((fresh - 1)) ] ||
-            fail "member $i died, but its events are $(field Events m$i) of $fresh"
+        events=$(field Events m$i)
+        [ "$events" -lt $((fresh - 1)) ] ||
+            fail "member $i died, but its events are $events of $fresh"
     done
     mdadm -E m2 | grep -q 'Array State : \.\.AAAA'
 

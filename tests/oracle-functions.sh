@@ -10,9 +10,9 @@
 #
 # CHUNK in KiB; BITMAP is "none" or the bitmap's chunk in KiB.  The others are
 # added by number_specs: FIRST is the number of its first image, its members
-# are m<FIRST> and the following; DEVICES are their names in the guest.  The specs of arrays that share a guest stand in share/specs;
-# share/ is /share in the guest, and share/NAME.ref holds what must be in the
-# array.
+# are m<FIRST> and the following; DEVICES are their names in the guest.  The
+# specs of arrays that share a guest stand in share/specs; share/ is /share in
+# the guest, and share/NAME.ref holds what must be in the array.
 # shellcheck shell=bash
 
 requires_oracle
@@ -28,7 +28,8 @@ number_specs() {
     images=0
     while read -r spec; do
         read -r _ _ n _ <<<"$spec"
-        echo "$spec $images $(seq -s ' ' -f /dev/m%g $images $((images + n - 1)))"
+        echo "$spec $images" \
+            "$(seq -s ' ' -f /dev/m%g $images $((images + n - 1)))"
         images=$((images + n))
     done >share/specs
     [ "$images" -le 16 ] || fail "$images images are too many for one guest"
@@ -39,6 +40,7 @@ number_specs() {
 read_spec() {
     # shellcheck disable=SC2034 # for the tests
     read -r name level n layout chunk metadata bitmap first _ <<<"$1"
+    # shellcheck disable=SC2034 # for the tests
     parity=1
     [ "$level" -ne 6 ] || parity=2
 }
@@ -248,6 +250,7 @@ no_mismatches() {
 # GROUP, the groups.  Together they have all layouts that can be made, 3 to 10
 # members, all versions of the superblock, three chunk sizes, with and without
 # bitmap.
+# shellcheck disable=SC2120
 covering_set() {
     local specs='
 a md0 6 6 left-symmetric 512 1.2 64
@@ -283,6 +286,7 @@ g md2 6 8 left-symmetric 4 1.2 none'
 # each group of the covering set, two at a time, and end; else return
 each_group() {
     [ $# -eq 0 ] || return 0
+    # shellcheck disable=SC2119,SC2154 # test_file is from functions.sh
     covering_set | tr ' ' '\n' | xargs -P 2 -n 1 "$BASH" "$test_file" ||
         fail 'a group has failed (above)'
     exit 0

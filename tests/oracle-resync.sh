@@ -45,7 +45,7 @@ END
 dirty_bits() { bitmap_word "$1" dirty; }
 bitmap_events() { bitmap_word "$1" events; }
 
-cat >cut <<'END'
+cat >make-dirty <<'END'
 . /share/guest.sh
 name=md0
 mdadm --create /dev/md0 --run --quiet --level=6 --raid-devices=5 --chunk=64 \
@@ -90,11 +90,12 @@ for bitmap in none internal; do
     head -c $((size * 3)) /dev/urandom >share/md0.ref
     head -c 196608 /dev/urandom >share/new
     if [ $bitmap = none ]; then
-        guest cut --bitmap=none '' >cut.size
+        guest make-dirty --bitmap=none '' >array.size
     else
-        guest cut "--bitmap=internal --bitmap-chunk=64K" bitmap >cut.size
+        guest make-dirty "--bitmap=internal --bitmap-chunk=64K" bitmap \
+            >array.size
     fi
-    truncate -s "$(cat cut.size)" share/md0.ref
+    truncate -s "$(cat array.size)" share/md0.ref
     dd if=share/new of=share/md0.ref bs=64K conv=notrunc status=none
     dd if=share/new of=share/md0.ref bs=64K seek=60 conv=notrunc status=none
     mdadm -E m0 | grep -q 'State : active'
@@ -120,11 +121,11 @@ for bitmap in none internal; do
     for i in 0 1 2 3 4; do
         # What same_as has read is at most 3/5 of all, and some more.
         requested Read $bitmap-m$i.requests
-    done | awk '{ s += $1 } END { print s }' >read
+    done | awk '{ s += $1 } END { print s }' >sum
     if [ $bitmap = none ]; then
-        at_least 'read' "$(cat read)" $((5 * all))
+        at_least 'read' "$(cat sum)" $((5 * all))
     else
-        at_most 'read' "$(cat read)" $((3 * all + 5 * 2 * 128 + 4096))
+        at_most 'read' "$(cat sum)" $((3 * all + 5 * 2 * 128 + 4096))
         [ "$(dirty_bits m0)" -eq 0 ]
         [ "$(bitmap_events m0)" -eq "$(field Events m0)" ]
     fi
@@ -243,6 +244,7 @@ for bitmap in none internal; do
     if [ $bitmap = none ]; then
         at_least 'read from m0' "$(sed -n 's/^read: //p' verified)" "$all"
     else
-        at_most 'read from m0' "$(sed -n 's/^read: //p' verified)" $((all * 2 / 3))
+        at_most 'read from m0' "$(sed -n 's/^read: //p' verified)" \
+            $((all * 2 / 3))
     fi
 done

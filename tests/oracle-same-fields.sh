@@ -4,7 +4,8 @@
 #
 # "mdadm -E" shows the same of an array made by "uraid create" as of one made by
 # "mdadm --create" with the same options, but for times, UUIDs and checksums;
-# and "uraid examine --bitmap" the same as "mdadm -X": members of odd and of very large sizes, automatic and explicit
+# and "uraid examine --bitmap" the same as "mdadm -X".  Members of odd and of
+# very large sizes, automatic and explicit
 # bitmaps, offsets and sizes told, spares, missing members, all levels.  In the
 # guest the kernel is kept from starting the arrays, so that it changes nothing.
 

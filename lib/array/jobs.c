@@ -119,6 +119,9 @@ array_job_end (struct array *a, enum array_job job, bool complete)
   }
   a->job_progressed = true;
   a->job_running = false;
+  /* Its position means nothing for members that join later. */
+  if (complete)
+    a->job = ARRAY_JOB_NONE;
   /* With the same members it would fail in the same place again. */
   a->job_stuck = !complete && a->job_fault_seq == atomic_load (&a->fault_seq);
   pthread_cond_broadcast (&a->meta_cond);
