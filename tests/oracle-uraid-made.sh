@@ -78,7 +78,7 @@ make_one() {
     stop_uraid
 }
 
-# uraid create makes no "-6" layouts: they are for a change of the level.
+# uraid create makes no "-6" layouts; they are served (oracle-kernel-made.sh).
 number_specs < <(covering_set "$1" | grep -v -e '-6 ')
 [ "$images" -gt 0 ] || exit 0 # no other layout in this group
 while read -r spec <&3; do

@@ -134,7 +134,7 @@ check_layout (struct create *c)
   if (!geometry_layout_creatable (c->level, c->layout))
     return tool_fail (c->t, TOOL_FAILED, EINVAL, "--layout", o.layout,
                       "the layouts without -6",
-                      "only a change of the level makes this layout");
+                      "create does not make this layout, though it is served");
   return TOOL_OK;
 }
 

@@ -104,8 +104,8 @@ extern const char *geometry_layout_name (int level, uint32_t layout);
 extern int geometry_layout_parse (int level, const char *name, uint32_t *ret,
                                   struct uraid_error *e);
 
-/* True if mdadm --create would make this layout (the plain ones, DDF; not the
- * "-6" forms, which only a level change makes).
+/* True if "uraid create" makes this layout: the plain ones and DDF.  The "-6"
+ * forms (left by a change of level; mdadm --create makes them too) are served.
  */
 extern bool geometry_layout_creatable (int level, uint32_t layout);
 
