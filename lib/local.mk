@@ -34,6 +34,7 @@ lib_liburaid_la_SOURCES = \
 	lib/member/lane_cmd.c \
 	lib/member/lane_conn.c \
 	lib/member/lane_internal.h \
+	lib/member/lane_merge.c \
 	lib/member/member.c \
 	lib/member/member.h \
 	lib/member/sync_io.c \

@@ -14,6 +14,7 @@ UNIT_TESTS = \
 	tests/unit/test-engine \
 	tests/unit/test-geometry \
 	tests/unit/test-lane \
+	tests/unit/test-lane-merge \
 	tests/unit/test-member \
 	tests/unit/test-parity \
 	tests/unit/test-parity-recover \
@@ -89,6 +90,7 @@ TSAN_TESTS = \
 	tests/test-shutdown.sh \
 	tests/unit/test-engine \
 	tests/unit/test-lane \
+	tests/unit/test-lane-merge \
 	tests/unit/test-member \
 	tests/unit/test-stripecache \
 	$(NULL)
@@ -138,6 +140,11 @@ tests_unit_test_lane_SOURCES = \
 	tests/unit/member-util.c \
 	tests/unit/member-util.h \
 	tests/unit/test-lane.c \
+	$(NULL)
+tests_unit_test_lane_merge_SOURCES = \
+	tests/unit/member-util.c \
+	tests/unit/member-util.h \
+	tests/unit/test-lane-merge.c \
 	$(NULL)
 tests_unit_test_member_SOURCES = \
 	tests/unit/member-util.c \

@@ -184,6 +184,9 @@ request (struct engine *e, enum io_op op, uint8_t *buf, uint64_t len,
                          ? row_bytes
                          : STRETCH_BYTES / row_bytes * row_bytes;
 
+  struct lane *lane = lanes_pick (e->cfg.lanes);
+  struct lane_plug plug;
+
   assert (len >= 1 && offset + len <= e->geo->array_bytes);
   sem_init (&io.done, 0, 0);
   while (len > 0) {
@@ -193,7 +196,10 @@ request (struct engine *e, enum io_op op, uint8_t *buf, uint64_t len,
       n = len;
 
     atomic_store (&io.pending, 1);
+    /* The request's commands go to the lane together. */
+    lane_plug (lane, &plug);
     io_put (&io, cut (&io, offset, n));
+    lane_unplug (&plug);
     while (sem_wait (&io.done) < 0)
       ;
     if (atomic_load (&io.err) != 0)

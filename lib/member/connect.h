@@ -16,6 +16,7 @@
 
 /* Milliseconds of the monotonic clock (coarse: a few ms). */
 extern uint64_t member_now_ms (void);
+extern uint64_t member_now_us (void);
 
 /* Shut the socket down and drive the handle until it is final, so that the
  * completion of every command has been called.  The handle stays the

@@ -26,6 +26,7 @@
 #include "connect.h"
 
 #define DEFAULT_GATHER_US 50
+#define DEFAULT_MERGE_BYTES (64u << 10)
 /* Waiting pays when several replies can be expected during the wait. */
 #define LEAST_INFLIGHT_TO_GATHER 8
 #define GATHER_US_PER_INFLIGHT 2
@@ -37,7 +38,11 @@
 #define STOP_WAIT_MS 35000 /* when request-timeout is off */
 #define STOP_SLACK_MS 1000
 
+/* Not so many that a long request waits for its last piece to be cut. */
+#define MOST_PLUGGED 256
+
 static _Thread_local const struct lane *current_lane;
+static _Thread_local struct lane_plug *current_plug;
 
 bool
 lane_is_current (const struct lane *l)
@@ -80,15 +85,11 @@ fail_all_lost (struct member_cmd *first)
   }
 }
 
-void
-lane_submit (struct lane *l, struct member_cmd *first)
+static void
+submit_now (struct lane *l, struct member_cmd *first)
 {
   bool was_empty, ended;
 
-  if (lane_is_current (l)) {
-    append_cmds (&l->pending_end, first);
-    return;
-  }
   pthread_mutex_lock (&l->lock);
   ended = l->ended;
   was_empty = queue_is_empty (l);
@@ -99,6 +100,42 @@ lane_submit (struct lane *l, struct member_cmd *first)
     fail_all_lost (first);
   else if (was_empty)
     lane_wake (l);
+}
+
+void
+lane_submit (struct lane *l, struct member_cmd *first)
+{
+  struct lane_plug *plug = current_plug;
+
+  if (lane_is_current (l))
+    append_cmds (&l->pending_end, first);
+  else if (plug != NULL && plug->lane == l) {
+    append_cmds (&plug->end, first);
+    if (++plug->nr >= MOST_PLUGGED) {
+      submit_now (l, plug->first);
+      lane_plug (l, plug);
+    }
+  }
+  else
+    submit_now (l, first);
+}
+
+void
+lane_plug (struct lane *l, struct lane_plug *plug)
+{
+  plug->lane = l;
+  plug->first = NULL;
+  plug->end = &plug->first;
+  plug->nr = 0;
+  current_plug = plug;
+}
+
+void
+lane_unplug (struct lane_plug *plug)
+{
+  current_plug = NULL;
+  if (plug->first != NULL)
+    submit_now (plug->lane, plug->first);
 }
 
 void
@@ -123,6 +160,12 @@ lane_post (struct lane *l, struct lane_work *w)
 
 /*----- Loss of members -----*/
 
+static size_t
+lane_nr_conns (const struct lane *l)
+{
+  return l->ls->nr_members * l->ls->conns_per_member;
+}
+
 static void
 lanes_tell_drop (struct lanes *ls, unsigned slot)
 {
@@ -131,7 +174,8 @@ lanes_tell_drop (struct lanes *ls, unsigned slot)
   for (i = 0; i < ls->nr_lanes; i++) {
     struct lane *l = &ls->lanes[i];
 
-    atomic_store (&l->conns[slot].drop, true);
+    for (unsigned k = 0; k < ls->conns_per_member; k++)
+      atomic_store (&l->conns[slot * ls->conns_per_member + k].drop, true);
     atomic_store (&l->drop_scan, true);
     lane_wake (l);
   }
@@ -175,15 +219,16 @@ static void
 lane_drop_conns (struct lane *l)
 {
   char text[sizeof l->ls->drop_text[0]];
-  unsigned slot;
 
-  for (slot = 0; slot < l->ls->nr_members; slot++) {
-    if (!atomic_exchange (&l->conns[slot].drop, false))
+  for (size_t i = 0; i < lane_nr_conns (l); i++) {
+    struct lane_conn *c = &l->conns[i];
+
+    if (!atomic_exchange (&c->drop, false))
       continue;
     pthread_mutex_lock (&l->ls->lost_lock);
-    memcpy (text, l->ls->drop_text[slot], sizeof text);
+    memcpy (text, l->ls->drop_text[c->slot], sizeof text);
     pthread_mutex_unlock (&l->ls->lost_lock);
-    lane_conn_lost (&l->conns[slot], ECONNABORTED, text);
+    lane_conn_lost (c, ECONNABORTED, text);
   }
 }
 
@@ -197,7 +242,10 @@ finish_completed (struct lane *l)
   while ((part = TAILQ_FIRST (&l->completed)) != NULL) {
     TAILQ_REMOVE (&l->completed, part, link);
     l->turn_replies++;
-    lane_part_finish (l, part);
+    if (part->merge_last != NULL)
+      lane_merge_finish (l, part);
+    else
+      lane_part_finish (l, part);
   }
 }
 
@@ -252,9 +300,16 @@ settle_touched (struct lane *l)
 }
 
 static void
+lane_look_at_clock (struct lane *l)
+{
+  l->now_us = member_now_us ();
+  l->now_ms = l->now_us / 1000;
+}
+
+static void
 lane_turn (struct lane *l)
 {
-  l->now_ms = member_now_ms ();
+  lane_look_at_clock (l);
   l->turn_replies = 0;
   do {
     if (atomic_exchange (&l->drop_scan, false))
@@ -346,10 +401,9 @@ scan_cb (struct ev_loop *loop, ev_timer *w, int revents)
 {
   struct lane *l = w->data;
   uint64_t since_ms;
-  unsigned slot;
 
   (void)revents;
-  l->now_ms = member_now_ms ();
+  lane_look_at_clock (l);
   since_ms = l->now_ms - l->last_scan_ms;
   l->last_scan_ms = l->now_ms;
   if (l->nr_inflight == 0 && l->stop_ms == 0) {
@@ -361,8 +415,8 @@ scan_cb (struct ev_loop *loop, ev_timer *w, int revents)
    */
   if (since_ms > 2 * LONGEST_SCAN_MS + l->ls->scan_ms)
     return;
-  for (slot = 0; slot < l->ls->nr_members; slot++) {
-    struct lane_conn *c = &l->conns[slot];
+  for (size_t i = 0; i < lane_nr_conns (l); i++) {
+    struct lane_conn *c = &l->conns[i];
 
     lane_conn_expire (c);
     if (l->stop_ms != 0 && l->now_ms >= l->stop_ms && c->nr_inflight > 0)
@@ -389,7 +443,7 @@ lane_main (void *arg)
 static int
 lane_init (struct lane *l, struct lanes *ls, unsigned index)
 {
-  size_t slot;
+  size_t i, per = ls->conns_per_member;
 
   l->ls = ls;
   l->index = index;
@@ -401,11 +455,12 @@ lane_init (struct lane *l, struct lanes *ls, unsigned index)
   TAILQ_INIT (&l->completed);
   TAILQ_INIT (&l->free_parts);
   atomic_init (&l->drop_scan, false);
-  l->conns = calloc (ls->nr_members + 1, sizeof *l->conns);
+  l->conns = calloc (ls->nr_members * per + 1, sizeof *l->conns);
   if (l->conns == NULL)
     return -ENOMEM;
-  for (slot = 0; slot < ls->nr_members; slot++)
-    lane_conn_init (&l->conns[slot], l, ls->ms[slot], (unsigned)slot);
+  for (i = 0; i < ls->nr_members * per; i++)
+    lane_conn_init (&l->conns[i], l, ls->ms[i / per], (unsigned)(i / per),
+                    index + (unsigned)(i % per) * ls->nr_wanted);
   return 0;
 }
 
@@ -421,6 +476,18 @@ possible_lanes (const struct lanes *ls, unsigned wanted)
         ls->ms[i]->nr_conns < n)
       n = ls->ms[i]->nr_conns;
   return n;
+}
+
+/* How many of a member's connections each lane has at most. */
+static unsigned
+conns_per_member (const struct lanes *ls, unsigned nr_lanes)
+{
+  unsigned most = 1;
+
+  for (size_t i = 0; i < ls->nr_members; i++)
+    if (ls->ms[i]->nr_conns > most)
+      most = ls->ms[i]->nr_conns;
+  return (most + nr_lanes - 1) / nr_lanes;
 }
 
 static void
@@ -464,6 +531,7 @@ lanes_new (struct member **ms, size_t nr_members, unsigned nr_wanted,
     return uraid_error_set (e, ENOMEM, "out of memory for the lanes");
   pthread_mutex_init (&ls->lost_lock, NULL);
   atomic_init (&ls->gather_us, DEFAULT_GATHER_US);
+  atomic_init (&ls->merge_bytes, DEFAULT_MERGE_BYTES);
   ls->on_lost = on_lost;
   ls->user = user;
   ls->ms = calloc (nr_members + 1, sizeof (struct member *));
@@ -476,6 +544,8 @@ lanes_new (struct member **ms, size_t nr_members, unsigned nr_wanted,
     }
     choose_times (ls);
     nr_wanted = possible_lanes (ls, nr_wanted);
+    ls->nr_wanted = nr_wanted;
+    ls->conns_per_member = conns_per_member (ls, nr_wanted);
     ls->lanes = calloc (nr_wanted, sizeof *ls->lanes);
   }
   if (ls->lanes == NULL)
@@ -495,7 +565,6 @@ lanes_new (struct member **ms, size_t nr_members, unsigned nr_wanted,
 static int
 lane_make_loop (struct lane *l)
 {
-  size_t slot;
   double interval;
 
   /* Neither the environment nor the default loop (signals, children) may
@@ -512,8 +581,8 @@ lane_make_loop (struct lane *l)
   ev_prepare_start (l->loop, &l->prepare);
   ev_timer_init (&l->scan, scan_cb, 0., interval / 1000.);
   l->scan.data = l;
-  for (slot = 0; slot < l->ls->nr_members; slot++)
-    lane_conn_start (&l->conns[slot]);
+  for (size_t i = 0; i < lane_nr_conns (l); i++)
+    lane_conn_start (&l->conns[i]);
   return 0;
 }
 
@@ -617,6 +686,7 @@ lanes_free (struct lanes *ls)
 
     if (l->loop != NULL)
       ev_loop_destroy (l->loop);
+    lane_merge_free (l);
     lane_parts_free (l);
     pthread_mutex_destroy (&l->lock);
     free (l->conns);
@@ -660,4 +730,10 @@ void
 lanes_set_gather_us (struct lanes *ls, unsigned us)
 {
   atomic_store_explicit (&ls->gather_us, us, memory_order_relaxed);
+}
+
+void
+lanes_set_merge_bytes (struct lanes *ls, unsigned bytes)
+{
+  atomic_store_explicit (&ls->merge_bytes, bytes, memory_order_relaxed);
 }

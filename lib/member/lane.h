@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) the uraid authors
  *
- * Lanes: event-loop threads that own the members' connections.  Lane i owns
- * connection min (i, nr_conns - 1) of each member; a member with fewer
- * connections than lanes allows one lane only (lanes_new sees to it).
+ * Lanes: event-loop threads that own the members' connections.  With N lanes,
+ * lane i owns connections i, i + N, i + 2N ... of each member; there are never
+ * more lanes than any member has connections (lanes_new sees to it).
  *
  * Thread rule 1: only the lane that owns a handle calls libnbd on it.
  * Thread rule 2: a libnbd completion callback records its result and nothing
@@ -63,7 +63,7 @@ struct lane_work {
 
 /* Make NR_WANTED lanes over the connected MS (members in any other state get
  * their commands failed with ENOTCONN, lost).  Fewer when a member has fewer
- * connections.  No thread runs yet: call lanes_start after the fork.
+ * connections than that.  No thread runs yet: call lanes_start after the fork.
  * ON_LOST is called on a lane's thread, once per member, when its state
  * changes from CONNECTED to LOST (also for a member with nothing in flight).
  */
@@ -90,6 +90,19 @@ extern struct lane *lanes_pick (struct lanes *ls);
  */
 extern void lane_submit (struct lane *l, struct member_cmd *first);
 
+/* Between lane_plug and lane_unplug, what this thread submits to L is kept
+ * back and goes out together, so that the lane is woken once and sees adjacent
+ * commands side by side.  PLUG is the caller's, on its stack; no nesting; the
+ * thread must not wait for what it submitted before it has unplugged.
+ */
+struct lane_plug {
+  struct lane *lane;
+  struct member_cmd *first, **end;
+  unsigned nr;
+};
+extern void lane_plug (struct lane *l, struct lane_plug *plug);
+extern void lane_unplug (struct lane_plug *plug);
+
 /* Run W->fn on the lane's thread.  Any thread. */
 extern void lane_post (struct lane *l, struct lane_work *w);
 
@@ -97,6 +110,12 @@ extern bool lane_is_current (const struct lane *l);
 
 /* Adaptive gathering: the longest wait in microseconds, 0 = off. */
 extern void lanes_set_gather_us (struct lanes *ls, unsigned us);
+
+/* Adjacent commands to one member, each at most BYTES long, that are to be
+ * sent in the same turn become one request through a buffer (a copy costs less
+ * than a request up to about 64 KiB).  0 = off.
+ */
+extern void lanes_set_merge_bytes (struct lanes *ls, unsigned bytes);
 
 /* Drop a member's connections on all lanes (as if they had died): state LOST
  * with TEXT.  Any thread; asynchronous.

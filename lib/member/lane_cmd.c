@@ -61,15 +61,28 @@ lane_parts_free (struct lane *l)
   TAILQ_INIT (&l->free_parts);
 }
 
-/* The connection of this lane to the command's member, NULL if none. */
+/* A connection of this lane to the command's member, NULL if none: the first
+ * that is not busy, so that replies come in company, else the least busy.
+ */
 static struct lane_conn *
 cmd_conn (struct lane *l, const struct member_cmd *cmd)
 {
-  unsigned slot = cmd->member->lane_slot;
+  unsigned slot = cmd->member->lane_slot, per = l->ls->conns_per_member;
+  struct lane_conn *best = NULL;
 
   if (slot >= l->ls->nr_members || l->ls->ms[slot] != cmd->member)
     return NULL;
-  return &l->conns[slot];
+  for (unsigned k = 0; k < per; k++) {
+    struct lane_conn *c = &l->conns[slot * per + k];
+
+    if (c->h == NULL)
+      continue;
+    if (c->load_bytes < LANE_LOAD_FULL_BYTES)
+      return c;
+    if (best == NULL || c->load_bytes < best->load_bytes)
+      best = c;
+  }
+  return best;
 }
 
 static void
@@ -90,7 +103,7 @@ cmd_add_part (struct lane *l, struct member_cmd *cmd, enum member_op op,
   struct lane_conn *c = cmd_conn (l, cmd);
   struct lane_part *part;
 
-  if (c == NULL || c->h == NULL) {
+  if (c == NULL) {
     cmd_set_error (cmd, ENOTCONN, true);
     return false;
   }
@@ -192,18 +205,26 @@ lane_cmd_start (struct lane *l, struct member_cmd *cmd)
     cmd->sent_bytes = cmd->len; /* whatever it is: there is no data */
   if (writes && m->read_only)
     cmd_set_error (cmd, EROFS, false);
-  else {
-    struct lane_conn *c = cmd_conn (l, cmd);
-
+  else if (cmd_conn (l, cmd) == NULL)
     /* Also for a flush that the server does not need. */
-    if (c == NULL || c->h == NULL)
-      cmd_set_error (cmd, ENOTCONN, true);
-  }
+    cmd_set_error (cmd, ENOTCONN, true);
   cmd_advance (l, cmd);
 }
 
+/* The average over the last eight or so. */
 static void
-account (const struct lane_part *part)
+account_latency (struct member *m, uint64_t us)
+{
+  uint64_t old = atomic_load_explicit (&m->latency_us, memory_order_relaxed);
+  uint64_t new = old == 0 ? us : old + us / 8 - old / 8;
+
+  /* Two lanes may overwrite each other's: it is an estimate. */
+  atomic_store_explicit (&m->latency_us, new > 0 ? new : 1,
+                         memory_order_relaxed);
+}
+
+void
+lane_account (const struct lane *l, const struct lane_part *part)
 {
   struct member *m = part->cmd->member;
 
@@ -211,16 +232,18 @@ account (const struct lane_part *part)
     atomic_fetch_add_explicit (&m->errors, 1, memory_order_relaxed);
     return;
   }
+  if (l->now_us > part->sent_us)
+    account_latency (m, l->now_us - part->sent_us);
   switch (part->op) {
   case MEMBER_READ:
     atomic_fetch_add_explicit (&m->reads, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit (&m->read_bytes, part->len,
+    atomic_fetch_add_explicit (&m->read_bytes, part->wire_len,
                                memory_order_relaxed);
     return;
   case MEMBER_WRITE:
   case MEMBER_ZERO:
     atomic_fetch_add_explicit (&m->writes, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit (&m->write_bytes, part->len,
+    atomic_fetch_add_explicit (&m->write_bytes, part->wire_len,
                                memory_order_relaxed);
     return;
   case MEMBER_FLUSH:
@@ -231,9 +254,16 @@ account (const struct lane_part *part)
 void
 lane_part_finish (struct lane *l, struct lane_part *part)
 {
+  lane_account (l, part);
+  lane_part_end (l, part);
+}
+
+void
+lane_part_end (struct lane *l, struct lane_part *part)
+{
   struct member_cmd *cmd = part->cmd;
 
-  account (part);
+  part->conn->load_bytes -= lane_part_load (part);
   if (part->err != 0)
     cmd_set_error (cmd, part->err, part->lost);
   TAILQ_INSERT_HEAD (&l->free_parts, part, link);

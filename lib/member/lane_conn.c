@@ -49,18 +49,25 @@ part_completed (struct lane_part *part, int err)
   TAILQ_INSERT_TAIL (&c->lane->completed, part, link);
 }
 
+static void
+not_in_flight (struct lane_conn *c, struct lane_part *part)
+{
+  TAILQ_REMOVE (&c->inflight, part, link);
+  c->nr_inflight--;
+  c->lane->nr_inflight--;
+  atomic_fetch_sub_explicit (&c->m->in_flight, 1, memory_order_relaxed);
+}
+
 static int
 completion (void *user, int *error)
 {
   struct lane_part *part = user;
   struct lane_conn *c = part->conn;
 
-  TAILQ_REMOVE (&c->inflight, part, link);
-  c->nr_inflight--;
-  c->lane->nr_inflight--;
+  not_in_flight (c, part);
   c->reply_bytes += REPLY_HEADER_BYTES;
   if (part->op == MEMBER_READ)
-    c->reply_bytes += part->len;
+    c->reply_bytes += part->wire_len;
   part_completed (part, *error);
   return 1;
 }
@@ -107,9 +114,11 @@ lane_conn_lost (struct lane_conn *c, int err, const char *text)
   c->h = NULL;
   ev_io_stop (c->lane->loop, &c->io);
   set_mid_transfer (c, false);
-  c->m->conn[c->lane->index] = NULL;
+  c->m->conn[c->number] = NULL;
   member_conn_kill (h);
   nbd_close (h); /* nothing refers to anybody's buffer from here on */
+  atomic_fetch_sub_explicit (&c->m->in_flight, c->nr_inflight,
+                             memory_order_relaxed);
   c->lane->nr_inflight -= c->nr_inflight;
   c->nr_inflight = 0;
   fail_all (&c->inflight); /* none, unless libnbd failed to */
@@ -125,11 +134,11 @@ lane_conn_expire (struct lane_conn *c)
   char text[128];
 
   if (oldest == NULL || timeout_ms == 0 ||
-      c->lane->now_ms < oldest->sent_ms + timeout_ms)
+      c->lane->now_ms < oldest->sent_us / 1000 + timeout_ms)
     return;
   snprintf (text, sizeof text,
             "no answer for %llu ms (request-timeout %llu ms)",
-            (unsigned long long)(c->lane->now_ms - oldest->sent_ms),
+            (unsigned long long)(c->lane->now_ms - oldest->sent_us / 1000),
             (unsigned long long)timeout_ms);
   lane_conn_lost (c, ETIMEDOUT, text);
 }
@@ -148,6 +157,10 @@ touch (struct lane_conn *c)
 void
 lane_conn_queue (struct lane_conn *c, struct lane_part *part)
 {
+  part->wire_len = part->len;
+  c->load_bytes += lane_part_load (part);
+  if (lane_merge (c, part))
+    return;
   TAILQ_INSERT_TAIL (&c->to_send, part, link);
   touch (c);
 }
@@ -156,12 +169,13 @@ static int64_t
 part_send (struct nbd_handle *h, struct lane_part *part)
 {
   nbd_completion_callback cb = {.callback = completion, .user_data = part};
+  void *buf = part->bounce != NULL ? part->bounce : part->buf;
 
   switch (part->op) {
   case MEMBER_READ:
-    return nbd_aio_pread (h, part->buf, part->len, part->offset, cb, 0);
+    return nbd_aio_pread (h, buf, part->wire_len, part->offset, cb, 0);
   case MEMBER_WRITE:
-    return nbd_aio_pwrite (h, part->buf, part->len, part->offset, cb,
+    return nbd_aio_pwrite (h, buf, part->wire_len, part->offset, cb,
                            part->nbd_flags);
   case MEMBER_ZERO:
     return nbd_aio_zero (h, part->len, part->offset, cb, part->nbd_flags);
@@ -180,16 +194,15 @@ send_one (struct lane_conn *c, struct lane_part *part)
 {
   int err;
 
-  part->sent_ms = c->lane->now_ms;
+  part->sent_us = c->lane->now_us;
   TAILQ_INSERT_TAIL (&c->inflight, part, link);
   c->nr_inflight++;
   c->lane->nr_inflight++;
+  atomic_fetch_add_explicit (&c->m->in_flight, 1, memory_order_relaxed);
   if (part_send (c->h, part) != -1)
     return;
   err = nbd_get_errno ();
-  TAILQ_REMOVE (&c->inflight, part, link);
-  c->nr_inflight--;
-  c->lane->nr_inflight--;
+  not_in_flight (c, part);
   if (conn_is_final (c))
     err = ENOTCONN;
   part_completed (part, err > 0 ? err : EINVAL);
@@ -199,8 +212,12 @@ void
 lane_conn_send (struct lane_conn *c)
 {
   struct lane_part *part;
+  unsigned depth = c->m->opt.queue_depth;
 
-  while (c->h != NULL && (part = TAILQ_FIRST (&c->to_send)) != NULL) {
+  while (c->h != NULL && (part = TAILQ_FIRST (&c->to_send)) != NULL &&
+         (depth == 0 || c->nr_inflight < depth)) {
+    if (part->merge_last != NULL)
+      lane_merge_prepare (c, part);
     TAILQ_REMOVE (&c->to_send, part, link);
     send_one (c, part);
   }
@@ -320,16 +337,17 @@ conn_event (struct ev_loop *loop, ev_io *w, int revents)
 
 void
 lane_conn_init (struct lane_conn *c, struct lane *l, struct member *m,
-                unsigned slot)
+                unsigned slot, unsigned number)
 {
   c->lane = l;
   c->m = m;
   c->slot = slot;
+  c->number = number;
   TAILQ_INIT (&c->to_send);
   TAILQ_INIT (&c->inflight);
   atomic_init (&c->drop, false);
-  if (atomic_load (&m->state) == MEMBER_CONNECTED && l->index < m->nr_conns)
-    c->h = m->conn[l->index];
+  if (atomic_load (&m->state) == MEMBER_CONNECTED && number < m->nr_conns)
+    c->h = m->conn[number];
 }
 
 void

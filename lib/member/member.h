@@ -41,6 +41,8 @@ struct member_options {
   uint64_t request_timeout_ms; /* 0 = off */
   unsigned connections;        /* wanted, 1 .. MEMBER_MAX_CONNS; 1 is used
                                   when the server has no multi-conn */
+  unsigned queue_depth;        /* most requests in flight on a connection,
+                                  0 = any number */
   int tls;                     /* -1 = as the URI says; LIBNBD_TLS_x */
   const char *tls_certificates, *tls_psk_file, *tls_username; /* or NULL */
   bool tls_verify_peer;
@@ -73,8 +75,14 @@ struct member {
   /* The lanes': index in their table.  Set by lanes_new. */
   unsigned lane_slot;
 
-  /* Statistics, any thread. */
+  /* Statistics, any thread.  reads and writes count what goes over the wire;
+   * merged are the commands that went together with another, and
+   * merged_bytes what was copied for it.
+   */
   _Atomic uint64_t reads, writes, read_bytes, write_bytes, errors;
+  _Atomic uint64_t merged, merged_bytes;
+  _Atomic uint64_t latency_us; /* moving average over the last 8 or so */
+  _Atomic unsigned in_flight;  /* requests sent and not answered */
 };
 
 /* ADDRESS is an NBD URI (nbd, nbds, nbd+unix, nbds+unix, nbd+vsock,

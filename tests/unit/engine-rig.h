@@ -117,6 +117,19 @@ lane_submit (struct lane *l, struct member_cmd *first)
   pthread_mutex_unlock (&l->lock);
 }
 
+/* The commands go at once, as without a plug. */
+void
+lane_plug (struct lane *l, struct lane_plug *plug)
+{
+  plug->lane = l;
+}
+
+void
+lane_unplug (struct lane_plug *plug)
+{
+  plug->lane = NULL;
+}
+
 void
 lane_post (struct lane *l, struct lane_work *w)
 {
