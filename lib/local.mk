@@ -50,6 +50,7 @@ lib_liburaid_la_SOURCES = \
 	lib/engine/plan.c \
 	lib/engine/plan.h \
 	lib/engine/read.c \
+	lib/engine/readahead.c \
 	lib/engine/run.c \
 	lib/engine/run_decode.c \
 	lib/engine/run_write.c \

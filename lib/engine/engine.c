@@ -32,6 +32,8 @@ engine_new (const struct engine_config *cfg, struct engine **ret,
       GEOMETRY_PAGE_SHIFT + (unsigned)__builtin_ctz (e->seg_stripes);
   atomic_store (&e->sync_kind, -1);
   atomic_store (&e->read_only, cfg->read_only);
+  for (unsigned i = 0; i < ENGINE_STREAMS; i++)
+    atomic_store (&e->next_stripe[i], UINT64_MAX);
   e->slot = calloc (e->n, sizeof *e->slot);
   if (e->slot == NULL || pages_new (&e->pages) < 0 ||
       stripecache_new (e->n, e->seg_stripes, cfg->stripe_cache_size,

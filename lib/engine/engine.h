@@ -75,7 +75,7 @@ struct engine_config {
 
 struct engine_stats {
   _Atomic uint64_t write_full, write_rcw, write_rmw, write_reconstruct,
-      write_data_only, prereads, direct_reads, recon_reads, combined,
+      write_data_only, prereads, direct_reads, recon_reads, cached_reads, combined,
       copied_bytes, runs, waits, corrected_sectors, resynced_segments,
       recovered_segments, parity_rewrites;
 };

@@ -32,6 +32,8 @@ struct engine_slot {
   const struct badblocks *bad; /* or NULL; set before the first request */
 };
 
+#define ENGINE_STREAMS 64
+
 struct engine {
   /* Set once. */
   struct engine_config cfg;
@@ -50,6 +52,11 @@ struct engine {
   _Atomic int sync_kind; /* enum engine_sync_kind, or -1: none */
   _Atomic uint64_t sync_pos;
   _Atomic uint64_t sync_done[ENGINE_SYNC_WINDOW];
+
+  /* Where degraded sequential readers are expected next: number of a stripe,
+   * by a hash of its segment (read.c).
+   */
+  _Atomic uint64_t next_stripe[ENGINE_STREAMS];
 
   _Atomic bool read_only;
   struct engine_stats stats;
@@ -155,6 +162,20 @@ extern void piece_close (struct piece *p);
 /* Read direct where it can be done; the rest becomes pieces.  P is consumed.
  */
 extern void read_piece (struct engine *e, struct piece *p);
+
+/* --- readahead.c --- */
+/* P wants a block that must be decoded: make it longer if it reads
+ * sequentially.
+ */
+extern void read_ahead (struct engine *e, struct piece *p);
+/* Does the client want something of SLOT? */
+extern bool piece_names (const struct run *r, unsigned slot);
+/* Keep the decoded blocks of missing members, if more was decoded than the
+ * client wanted.
+ */
+extern void cache_decoded (struct run *r);
+/* Answer from pages that an earlier decode has left, if all are there. */
+extern bool answer_from_cache (struct run *r);
 
 /* --- run.c --- */
 /* Claim and start, or wait.  P is consumed.  Any thread, also a lane's. */

@@ -119,6 +119,7 @@ read_piece (struct engine *e, struct piece *p)
   for (unsigned i = 0; i < p->nr_ext; i++)
     if (!slot_readable (e, rm->data_slot[p->ext[i].data_index],
                         base + p->ext[i].off, p->ext[i].len)) {
+      read_ahead (e, p);
       piece_enqueue (e, p);
       return;
     }

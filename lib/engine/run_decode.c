@@ -66,20 +66,6 @@ read_slot (struct run *r, unsigned i, struct cmd_list *list)
   return true;
 }
 
-/* Which data slots must be read for a client's piece: all, if something of it
- * must be decoded, else only those it names.
- */
-static bool
-piece_names (const struct run *r, unsigned i)
-{
-  const struct piece *p = r->pieces;
-
-  for (unsigned k = 0; k < p->nr_ext; k++)
-    if (r->rm->data_slot[p->ext[k].data_index] == i)
-      return true;
-  return false;
-}
-
 static bool
 piece_needs_decode (const struct run *r)
 {
@@ -89,12 +75,64 @@ piece_needs_decode (const struct run *r)
   return false;
 }
 
+/* How long a request to SLOT would take, in some unit. */
+static uint64_t
+slot_load (struct run *r, unsigned slot)
+{
+  const struct member *m = slot_member (r->e, slot);
+  uint64_t us = atomic_load_explicit (&m->latency_us, memory_order_relaxed);
+  uint64_t waiting =
+      atomic_load_explicit (&m->in_flight, memory_order_relaxed);
+
+  return (us > 0 ? us : 1) * (waiting + 1);
+}
+
+/* One block is lost and both parities are there: one survivor need not be
+ * read.  The busier parity, Q where they are about equal (P costs less to
+ * decode); a data block that the client does not want instead, where its
+ * member is much busier than both.  -1: all are needed.
+ */
+static int
+survivor_to_spare (struct run *r)
+{
+  unsigned p = r->rm->p_slot, q = r->rm->q_slot, lost = 0;
+  uint64_t load_p, load_q, most;
+  int spare;
+
+  if (r->kind != PIECE_READ || r->e->geo->parity_disks < 2 ||
+      !r->ps[p].readable || !r->ps[q].readable)
+    return -1;
+  for (unsigned i = 0; i < r->e->n; i++) {
+    lost += r->ps[i].role >= 0 && !r->ps[i].readable;
+    if (r->slot[i].bad)
+      return -1; /* all that can be known goes into a repair */
+  }
+  if (lost != 1)
+    return -1;
+  load_p = slot_load (r, p);
+  load_q = slot_load (r, q);
+  spare = (int)(load_p > load_q + load_q / 4 ? p : q);
+  most = 2 * (load_p > load_q ? load_p : load_q);
+  for (unsigned i = 0; i < r->e->n; i++)
+    if (r->ps[i].role >= 0 && r->ps[i].readable && !piece_names (r, i) &&
+        slot_load (r, i) > most) {
+      most = slot_load (r, i);
+      spare = (int)i;
+    }
+  return spare;
+}
+
 /* Choose the reads.  0 or positive errno. */
 static int
 choose_reads (struct run *r, struct cmd_list *list)
 {
   unsigned lost_data = 0;
   bool all = r->kind == PIECE_SYNC || piece_needs_decode (r);
+  int spare = all ? survivor_to_spare (r) : -1;
+
+  /* A spared data block is decoded like a lost one. */
+  if (spare >= 0)
+    r->ps[spare].readable = false;
 
   for (unsigned i = 0; i < r->e->n; i++) {
     if (r->ps[i].role < 0)
@@ -168,6 +206,10 @@ decode_start (struct run *r)
   bool work = !is_sync (r, ENGINE_RECOVER);
   int err;
 
+  if (answer_from_cache (r)) {
+    run_finish (r, 0);
+    return;
+  }
   if (r->pieces->bad_slot >= 0)
     r->slot[r->pieces->bad_slot].bad = true;
   run_look_slots (r);
@@ -248,6 +290,7 @@ read_compute (struct run *r)
     }
   }
   answer (r);
+  cache_decoded (r);
   atomic_fetch_add (&r->e->stats.recon_reads, 1);
   queue_repairs (r, &list);
   if (list.head == NULL)

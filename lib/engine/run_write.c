@@ -414,8 +414,10 @@ fill_cache (struct run *r)
   bool keep = (r->plan == PLAN_RMW || r->plan == PLAN_RCW) &&
               r->claim.nr <= CACHE_MAX_STRIPES;
 
+  /* Of what cannot be read there may be decoded pages. */
   for (unsigned i = 0; i < r->e->n; i++)
-    if (r->slot[i].skipped || r->slot[i].bad)
+    if (r->slot[i].skipped || r->slot[i].bad ||
+        (r->ps[i].touched != 0 && !r->ps[i].readable))
       keep = false;
   for (unsigned i = 0; i < r->e->n && keep; i++) {
     struct plan_slot *ps = &r->ps[i];

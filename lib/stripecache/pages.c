@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) the uraid authors
  *
- * Page buffers (see the header).  A mutex per size class protects its free
- * list; the counters are atomic.
+ * Page buffers (see the header).  Free blocks hang in shards, so that many
+ * threads do not meet at one lock: a thread puts into its own shard and takes
+ * from the first that has something.  A shard's lock protects its lists; list
+ * heads are peeked at without it; counters are atomic.
  */
 #include <config.h>
 
@@ -15,21 +17,23 @@
 #include <stdlib.h>
 
 #define NR_CLASSES 8 /* 1, 2, 4 .. 128 pages */
-/* So that an idle array stays small: at most this much is kept a class. */
-#define KEEP_BYTES (2 * 1024 * 1024)
+#define NR_SHARDS 8
+/* So that an idle array stays small, and yet what is in use at full speed
+ * (parity of a few MiB under way) is not got from the system again and again.
+ */
+#define KEEP_BYTES (16 * 1024 * 1024)
 
 struct free_block {
   struct free_block *next;
 };
 
-struct size_class {
-  pthread_mutex_t lock; /* protects head and nr_kept */
-  struct free_block *head;
-  size_t nr_kept;
-};
+struct shard {
+  pthread_mutex_t lock; /* protects the lists */
+  struct free_block *_Atomic head[NR_CLASSES];
+} __attribute__ ((aligned (64)));
 
 struct pages {
-  struct size_class class[NR_CLASSES];
+  struct shard shard[NR_SHARDS];
   _Atomic uint64_t used_bytes, kept_bytes;
 };
 
@@ -46,17 +50,67 @@ class_bytes (unsigned c)
   return (size_t)PAGES_BYTES << c;
 }
 
+/* The shard of the calling thread. */
+static unsigned
+my_shard (void)
+{
+  static atomic_uint tickets;
+  static _Thread_local unsigned ticket;
+
+  if (ticket == 0)
+    ticket =
+        1 + atomic_fetch_add_explicit (&tickets, 1, memory_order_relaxed) %
+                (1u << 30);
+  return (ticket - 1) % NR_SHARDS;
+}
+
 int
 pages_new (struct pages **ret)
 {
-  struct pages *pg = calloc (1, sizeof *pg);
+  void *p;
+  struct pages *pg;
 
-  if (pg == NULL)
+  if (posix_memalign (&p, 64, sizeof *pg) != 0)
     return -ENOMEM;
-  for (unsigned c = 0; c < NR_CLASSES; c++)
-    pthread_mutex_init (&pg->class[c].lock, NULL);
+  pg = p;
+  for (unsigned i = 0; i < NR_SHARDS; i++) {
+    pthread_mutex_init (&pg->shard[i].lock, NULL);
+    for (unsigned c = 0; c < NR_CLASSES; c++)
+      atomic_init (&pg->shard[i].head[c], NULL);
+  }
+  atomic_init (&pg->used_bytes, 0);
+  atomic_init (&pg->kept_bytes, 0);
   *ret = pg;
   return 0;
+}
+
+static struct free_block *
+shard_take (struct shard *sh, unsigned c)
+{
+  struct free_block *b;
+
+  if (atomic_load_explicit (&sh->head[c], memory_order_relaxed) == NULL)
+    return NULL;
+  pthread_mutex_lock (&sh->lock);
+  b = atomic_load_explicit (&sh->head[c], memory_order_relaxed);
+  if (b != NULL)
+    atomic_store_explicit (&sh->head[c], b->next, memory_order_relaxed);
+  pthread_mutex_unlock (&sh->lock);
+  return b;
+}
+
+void
+pages_trim (struct pages *pg)
+{
+  for (unsigned i = 0; i < NR_SHARDS; i++)
+    for (unsigned c = 0; c < NR_CLASSES; c++) {
+      struct free_block *b;
+
+      while ((b = shard_take (&pg->shard[i], c)) != NULL) {
+        atomic_fetch_sub (&pg->kept_bytes, class_bytes (c));
+        free (b);
+      }
+    }
 }
 
 void
@@ -64,32 +118,20 @@ pages_free (struct pages *pg)
 {
   if (pg == NULL)
     return;
-  for (unsigned c = 0; c < NR_CLASSES; c++) {
-    struct free_block *b, *next;
-
-    for (b = pg->class[c].head; b != NULL; b = next) {
-      next = b->next;
-      free (b);
-    }
-    pthread_mutex_destroy (&pg->class[c].lock);
-  }
+  pages_trim (pg);
+  for (unsigned i = 0; i < NR_SHARDS; i++)
+    pthread_mutex_destroy (&pg->shard[i].lock);
   free (pg);
 }
 
 uint8_t *
 pages_get (struct pages *pg, unsigned nr)
 {
-  unsigned c = class_of (nr);
-  struct size_class *sc = &pg->class[c];
-  struct free_block *b;
+  unsigned c = class_of (nr), mine = my_shard ();
+  struct free_block *b = NULL;
 
-  pthread_mutex_lock (&sc->lock);
-  b = sc->head;
-  if (b != NULL) {
-    sc->head = b->next;
-    sc->nr_kept--;
-  }
-  pthread_mutex_unlock (&sc->lock);
+  for (unsigned i = 0; i < NR_SHARDS && b == NULL; i++)
+    b = shard_take (&pg->shard[(mine + i) % NR_SHARDS], c);
   if (b != NULL)
     atomic_fetch_sub (&pg->kept_bytes, class_bytes (c));
   else {
@@ -106,25 +148,25 @@ pages_get (struct pages *pg, unsigned nr)
 void
 pages_put (struct pages *pg, uint8_t *block, unsigned nr)
 {
-  unsigned c;
-  struct size_class *sc;
   struct free_block *b = (struct free_block *)(void *)block;
+  struct shard *sh;
+  unsigned c;
 
   if (block == NULL)
     return;
   c = class_of (nr);
-  sc = &pg->class[c];
   atomic_fetch_sub (&pg->used_bytes, class_bytes (c));
-  pthread_mutex_lock (&sc->lock);
-  if ((sc->nr_kept + 1) * class_bytes (c) <= KEEP_BYTES) {
-    b->next = sc->head;
-    sc->head = b;
-    sc->nr_kept++;
-    atomic_fetch_add (&pg->kept_bytes, class_bytes (c));
-    b = NULL;
+  if (atomic_fetch_add (&pg->kept_bytes, class_bytes (c)) + class_bytes (c) >
+      KEEP_BYTES) {
+    atomic_fetch_sub (&pg->kept_bytes, class_bytes (c));
+    free (b);
+    return;
   }
-  pthread_mutex_unlock (&sc->lock);
-  free (b);
+  sh = &pg->shard[my_shard ()];
+  pthread_mutex_lock (&sh->lock);
+  b->next = atomic_load_explicit (&sh->head[c], memory_order_relaxed);
+  atomic_store_explicit (&sh->head[c], b, memory_order_relaxed);
+  pthread_mutex_unlock (&sh->lock);
 }
 
 void

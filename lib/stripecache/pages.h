@@ -28,6 +28,9 @@ extern uint8_t *pages_get (struct pages *pg, unsigned nr);
 /* Give back a block got with the same NR.  NULL is fine. */
 extern void pages_put (struct pages *pg, uint8_t *block, unsigned nr);
 
+/* Give what is on the free lists back to the system.  Any thread. */
+extern void pages_trim (struct pages *pg);
+
 /* Bytes handed out and bytes kept on the free lists. */
 extern void pages_usage (struct pages *pg, uint64_t *ret_used_bytes,
                          uint64_t *ret_kept_bytes);

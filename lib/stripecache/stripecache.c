@@ -11,23 +11,42 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* With the most stripes and the fewest locks a chain has 8 segments. */
+#define SLOTS_PER_BUCKET 4096
+
 /* A stripe with cached pages.  Two LRU classes: 0 = has data pages, 1 = only
- * parity.  On an LRU list exactly while unclaimed.
+ * parity.  On an LRU list exactly while unclaimed.  Neighbours on the list
+ * write to the first cache line under the bucket lock, the owner to the others
+ * without it: they must not share one.
  */
 struct stripe {
   struct stripe *older, *newer;
   struct segment *seg;
-  uint16_t index;    /* in the segment */
-  uint16_t nr_pages; /* entries of page[] in use */
-  uint16_t nr_data;  /* of these, data pages */
+  uint16_t index; /* in the segment */
   bool on_lru;
   uint8_t lru_class;
-  uint64_t parity[4]; /* bit per slot: the page is parity */
-  uint8_t *page[];    /* by slot */
+
+  _Alignas(CACHE_LINE) uint16_t nr_pages; /* entries of page[] in use */
+  uint16_t nr_data;                       /* of these, data pages */
+  uint64_t parity[4];                     /* bit per slot: it is parity */
+  uint8_t *page[];                        /* by slot */
 };
+
+_Static_assert(offsetof (struct stripe, lru_class) < CACHE_LINE &&
+                   offsetof (struct stripe, nr_pages) == CACHE_LINE,
+               "what the list's neighbours write and what the owner writes "
+               "are on different cache lines");
+_Static_assert(_Alignof(struct stripe) == CACHE_LINE,
+               "stripes start on a cache line");
+_Static_assert(sizeof (struct stripecache_bucket) % CACHE_LINE == 0 &&
+                   _Alignof(struct stripecache_bucket) == CACHE_LINE,
+               "two buckets never share a cache line");
+_Static_assert(offsetof (struct segment, claims) == CACHE_LINE,
+               "looking for a segment does not touch what its owners write");
 
 struct stripecache {
   unsigned nr_members, seg_stripes;
@@ -37,6 +56,18 @@ struct stripecache {
   _Atomic uint64_t nr_pages, nr_stripes, evicted;
   _Atomic uint64_t limit_pages;
 };
+
+/* Zeroed, on whole cache lines of its own. */
+static void *
+alloc_lines (size_t bytes)
+{
+  size_t n = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+  void *p = aligned_alloc (CACHE_LINE, n);
+
+  if (p != NULL)
+    memset (p, 0, n);
+  return p;
+}
 
 int
 stripecache_new (unsigned nr_members, unsigned seg_stripes,
@@ -53,7 +84,7 @@ stripecache_new (unsigned nr_members, unsigned seg_stripes,
   sc->seg_stripes = seg_stripes;
   sc->nr_buckets = nr_locks;
   sc->pages = pages;
-  stripecache_set_size (sc, size_stripes);
+  atomic_store (&sc->limit_pages, (uint64_t)size_stripes * nr_members);
   if (posix_memalign ((void **)&sc->bucket, 64,
                       nr_locks * sizeof *sc->bucket) != 0) {
     free (sc);
@@ -62,8 +93,8 @@ stripecache_new (unsigned nr_members, unsigned seg_stripes,
   memset (sc->bucket, 0, nr_locks * sizeof *sc->bucket);
   for (unsigned i = 0; i < nr_locks; i++) {
     pthread_mutex_init (&sc->bucket[i].lock, NULL);
-    sc->bucket[i].nr_slots = 1024;
-    sc->bucket[i].table = calloc (1024, sizeof (struct segment *));
+    sc->bucket[i].nr_slots = SLOTS_PER_BUCKET;
+    sc->bucket[i].table = calloc (SLOTS_PER_BUCKET, sizeof (struct segment *));
     if (sc->bucket[i].table == NULL) {
       stripecache_free (sc);
       return -ENOMEM;
@@ -116,6 +147,7 @@ void
 stripecache_set_size (struct stripecache *sc, unsigned stripes)
 {
   atomic_store (&sc->limit_pages, (uint64_t)stripes * sc->nr_members);
+  stripecache_shrink (sc, stripes);
 }
 
 /* Neighbouring segments must fall into different buckets and chains: mix with
@@ -146,7 +178,7 @@ stripecache_lock (struct stripecache *sc, uint64_t segno)
   for (seg = *head; seg != NULL; seg = seg->hash_next)
     if (seg->segno == segno)
       return seg;
-  seg = calloc (1, sizeof *seg + sc->seg_stripes * sizeof seg->stripe[0]);
+  seg = alloc_lines (sizeof *seg + sc->seg_stripes * sizeof seg->stripe[0]);
   if (seg == NULL) {
     pthread_mutex_unlock (&b->lock);
     return NULL;
@@ -239,15 +271,15 @@ drop_data (struct stripecache *sc, struct stripe *s)
     }
 }
 
-/* Bring the number of pages below the limit with unclaimed stripes of bucket
- * B: first data of the oldest, then whole stripes.  Bucket lock held.  KEEP
- * is a segment that the caller still uses.
+/* Bring the number of pages down to LIMIT with unclaimed stripes of bucket B:
+ * first data of the oldest, then whole stripes.  Bucket lock held.  KEEP is a
+ * segment that the caller still uses.
  */
 static void
 evict (struct stripecache *sc, struct stripecache_bucket *b,
-       const struct segment *keep)
+       const struct segment *keep, uint64_t limit_pages)
 {
-  while (atomic_load (&sc->nr_pages) > atomic_load (&sc->limit_pages)) {
+  while (atomic_load (&sc->nr_pages) > limit_pages) {
     struct stripe *s = b->lru[0].oldest;
     struct segment *seg;
 
@@ -314,7 +346,7 @@ segment_release (struct stripecache *sc, struct stripe_claim *c)
     else
       lru_add_newest (seg->b, s);
   }
-  evict (sc, seg->b, seg);
+  evict (sc, seg->b, seg, atomic_load (&sc->limit_pages));
 }
 
 void
@@ -375,7 +407,7 @@ static struct stripe *
 stripe_make (struct stripecache *sc, struct segment *seg, unsigned stripe)
 {
   struct stripe *s =
-      calloc (1, sizeof *s + sc->nr_members * sizeof s->page[0]);
+      alloc_lines (sizeof *s + sc->nr_members * sizeof s->page[0]);
 
   if (s == NULL)
     return NULL;
@@ -424,6 +456,18 @@ stripe_drop (struct stripecache *sc, struct segment *seg, unsigned first,
       continue;
     for (unsigned slot = 0; slot < sc->nr_members; slot++)
       pages_put (sc->pages, stripe_steal (sc, seg, i, slot), 1);
+  }
+}
+
+void
+stripecache_shrink (struct stripecache *sc, unsigned stripes)
+{
+  for (unsigned i = 0; i < sc->nr_buckets; i++) {
+    struct stripecache_bucket *b = &sc->bucket[i];
+
+    pthread_mutex_lock (&b->lock);
+    evict (sc, b, NULL, (uint64_t)stripes * sc->nr_members);
+    pthread_mutex_unlock (&b->lock);
   }
 }
 

@@ -29,6 +29,7 @@
 
 #include "pages.h"
 
+#define CACHE_LINE 64           /* bytes; x86, most ARM */
 #define STRIPECACHE_SEG_MAX 128 /* stripes: 512 KiB of each member */
 #define STRIPECACHE_MIN 17      /* stripes, md's limits */
 #define STRIPECACHE_MAX 262144
@@ -46,11 +47,12 @@ struct stripe_claim {
 };
 
 struct segment {
+  /* What a look-up reads. */
   uint64_t segno;               /* constant */
   struct stripecache_bucket *b; /* constant */
-  /* Under the bucket lock: */
-  struct segment *hash_next;
-  struct stripe_claim *claims;                /* owned now, any order */
+  struct segment *hash_next;    /* bucket lock */
+  /* What changes with each claim, under the bucket lock. */
+  _Alignas(CACHE_LINE) struct stripe_claim *claims; /* owned, any order */
   struct stripe_claim *wait_head, *wait_tail; /* first come first served */
   unsigned nr_cached; /* stripes that have a struct stripe */
   /* Entry i: its owner, or under the bucket lock if unclaimed. */
@@ -68,7 +70,7 @@ struct stripecache_bucket {
     struct stripe *oldest, *newest;
   } lru[2];
   uint64_t takes; /* statistics: lock takes */
-} __attribute__ ((aligned (64)));
+} __attribute__ ((aligned (CACHE_LINE)));
 
 /* SEG_STRIPES: stripes in a segment (power of two, <= STRIPECACHE_SEG_MAX).
  * NR_LOCKS: power of two.  0 or -ENOMEM.
@@ -78,8 +80,13 @@ extern int stripecache_new (unsigned nr_members, unsigned seg_stripes,
                             struct pages *pages, struct stripecache **ret);
 extern void stripecache_free (struct stripecache *sc);
 
-/* New bound in stripes.  Shrinks at the next use. */
+/* New bound in stripes; a smaller one is brought about before the return, but
+ * for stripes that are owned just then (those shrink when released).  Any
+ * thread that holds no bucket lock.
+ */
 extern void stripecache_set_size (struct stripecache *sc, unsigned stripes);
+/* Shrink once to STRIPES, the least recently used first; the bound stays. */
+extern void stripecache_shrink (struct stripecache *sc, unsigned stripes);
 
 /* Lock the bucket of SEGNO and find the segment, making it if it is not
  * there.  NULL (and unlocked) when out of memory.

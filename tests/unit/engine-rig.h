@@ -43,6 +43,7 @@ struct disk {
   bool *bad;            /* a page cannot be read */
   bool dead;            /* answers: connection lost */
   unsigned fail_writes; /* so many writes are refused */
+  unsigned nr_reads;    /* commands */
   bool recorded;        /* world.lock: out, and the others know */
 };
 
@@ -157,6 +158,7 @@ execute (struct member_cmd *cmd, unsigned *rng)
   }
   if (cmd->op == MEMBER_READ) {
     atomic_fetch_add (&world.reads, 1);
+    d->nr_reads++;
     for (uint64_t p = off / PAGE; p * PAGE < off + cmd->len; p++)
       if (d->bad[p])
         cmd->err = EIO;

@@ -251,6 +251,84 @@ START_TEST (unreadable_parity_repaired_by_read)
 }
 END_TEST
 
+/* Reads of a lost chunk, page by page: the second in a row decodes all the
+ * rest, what follows is answered from that; a write is not overlooked.
+ */
+START_TEST (degraded_read_ahead)
+{
+  struct shape sh = plain (6, 6);
+  struct engine_stats *st;
+  const struct row_map *rm;
+  unsigned before;
+
+  world_open (&sh, 11);
+  st = engine_get_stats (world.e);
+  rm = geometry_row (&world.geo, 0);
+  take_out (rm->data_slot[1]);
+  for (uint64_t at = 0; at < CHUNK; at += PAGE)
+    do_read (CHUNK + at, PAGE);
+  ck_assert_uint_eq (atomic_load (&st->recon_reads), 2);
+  ck_assert_uint_eq (atomic_load (&st->cached_reads), CHUNK / PAGE - 2);
+  /* k of the k + 1 survivors each time. */
+  ck_assert_uint_eq (atomic_load (&world.reads), 2 * 4);
+  /* Parts of pages, across pages, from the cache too. */
+  before = atomic_load (&world.reads);
+  do_read (CHUNK + 3 * PAGE + 17, 2 * PAGE + 100);
+  ck_assert_uint_eq (atomic_load (&world.reads), before);
+  /* Not what was there before a write to the lost chunk, or beside it. */
+  do_write (CHUNK + 5 * PAGE + 100, 600, 3, 0);
+  do_write (2 * CHUNK + 7 * PAGE, PAGE, 4, 0);
+  do_read (CHUNK, CHUNK);
+  /* Here and there is not sequential: each page costs k reads. */
+  for (unsigned i = 0; i < 4; i++) {
+    static const unsigned page[] = {9, 2, 12, 6};
+
+    before = atomic_load (&world.reads);
+    rm = geometry_row (&world.geo, 1);
+    take_out (rm->data_slot[0]);
+    do_read (4 * CHUNK + page[i] * PAGE, PAGE);
+    ck_assert_uint_eq (atomic_load (&world.reads) - before, 4);
+  }
+  check_members ();
+  world_close ();
+}
+END_TEST
+
+/* The survivor that has most to do is spared. */
+START_TEST (degraded_survivors)
+{
+  struct shape sh = plain (6, 6);
+  const struct row_map *rm;
+  unsigned spared[4];
+
+  world_open (&sh, 12);
+  rm = geometry_row (&world.geo, 0);
+  spared[0] = rm->q_slot; /* all are idle */
+  spared[1] = rm->p_slot;
+  spared[2] = rm->data_slot[3];
+  spared[3] = rm->q_slot; /* data 0 is busy, but wanted */
+  take_out (rm->data_slot[1]);
+  for (unsigned i = 0; i < 4; i++) {
+    unsigned busy = i == 3 ? rm->data_slot[0] : spared[i];
+    uint64_t reads[6];
+
+    if (i > 0)
+      atomic_store (&world.disk[busy].m.in_flight, 50);
+    for (unsigned k = 0; k < 6; k++)
+      reads[k] = world.disk[k].nr_reads;
+    do_read (i == 3 ? 8 * PAGE : CHUNK + (8 - 2 * i) * PAGE,
+             i == 3 ? CHUNK + 4 * PAGE : PAGE);
+    for (unsigned k = 0; k < 6; k++)
+      if (k == spared[i] || k == rm->data_slot[1])
+        ck_assert_uint_eq (world.disk[k].nr_reads, reads[k]);
+      else
+        ck_assert_uint_eq (world.disk[k].nr_reads, reads[k] + 1);
+    atomic_store (&world.disk[busy].m.in_flight, 0);
+  }
+  world_close ();
+}
+END_TEST
+
 /* Resync and recovery find a block of each role unreadable (_i: the data
  * index, or P, Q): it is repaired, nobody is thrown out.
  */
@@ -446,7 +524,10 @@ client_main (void *arg)
       continue;
     }
     i++;
-    if (what < 6)
+    if (what == 5) /* a reader that goes on and on */
+      for (uint64_t at = off; at < off + len; at += PAGE)
+        do_read (at, off + len - at < PAGE ? off + len - at : PAGE);
+    else if (what < 5)
       do_read (off, len);
     else if (what < 13)
       do_write (off, len, rnd (&c->rng), flags);
@@ -640,6 +721,8 @@ make_suite (void)
   tcase_set_timeout (t, 60);
   tcase_add_loop_test (t, counted, 0, 6);
   tcase_add_test (t, unreadable_parity_repaired_by_read);
+  tcase_add_test (t, degraded_read_ahead);
+  tcase_add_test (t, degraded_survivors);
   tcase_add_loop_test (t, unreadable_in_sync, 0, 6);
   tcase_add_test (t, recovered_inside_segment);
   tcase_add_test (t, not_acknowledged_beyond_parity);
