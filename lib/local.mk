@@ -65,11 +65,21 @@ lib_liburaid_la_SOURCES = \
 	lib/array/meta.c \
 	lib/array/meta_io.c \
 	lib/array/slots.c \
+	lib/array/snapshot.c \
+	lib/array/snapshot.h \
 	lib/array/state.c \
 	lib/array/wbitmap.c \
 	lib/array/wbitmap.h \
 	lib/sync/sync.c \
 	lib/sync/sync.h \
+	lib/control/path.c \
+	lib/control/readout.c \
+	lib/control/readout.h \
+	lib/control/rpc.c \
+	lib/control/rpc.h \
+	lib/control/server.c \
+	lib/control/server.h \
+	lib/control/server_internal.h \
 	$(NULL)
 lib_liburaid_la_CFLAGS = \
 	$(AM_CFLAGS) \

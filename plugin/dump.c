@@ -17,8 +17,8 @@
 /* The instructions ISA-L picks for parity.  It decides by CPUID and does not
  * tell, so its rule is repeated here.
  */
-static const char *
-parity_kernel (void)
+const char *
+dump_parity_kernel (void)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init ();
@@ -50,7 +50,7 @@ dump_plugin (const char *self_check_error)
 #ifdef ISAL_VERSION
   printf ("uraid_isal_version=%s\n", ISAL_VERSION);
 #endif
-  printf ("uraid_isal_kernel=%s\n", parity_kernel ());
+  printf ("uraid_isal_kernel=%s\n", dump_parity_kernel ());
   printf ("uraid_parity_self_check=%s\n",
           self_check_error == NULL ? "ok" : self_check_error);
   if (h != NULL) {

@@ -9,6 +9,8 @@ plugin_nbdkit_uraid_plugin_la_SOURCES = \
 	plugin/address.h \
 	plugin/cmdline.c \
 	plugin/cmdline.h \
+	plugin/control.c \
+	plugin/control.h \
 	plugin/debug.c \
 	plugin/debug.h \
 	plugin/dump.c \

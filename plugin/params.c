@@ -107,6 +107,8 @@ const struct param param_table[] = {
      "1 to 64", parse_uint, &params.sync_window, 1, ENGINE_SYNC_WINDOW},
     {"trim", "MODE", "trim requests: auto, off, zero", "auto",
      "auto, off or zero", parse_trim, &params.trim},
+    {"control", "PATH", "control socket, or none (else in /run/uraid)", NULL,
+     "the path of a socket, or none", parse_string, &params.control},
     {NULL},
 };
 

@@ -43,6 +43,7 @@ struct params {
   uint64_t bitmap_time_base_ms; /* 0 = the bitmap's own */
   uint64_t sync_window;
   enum trim_mode trim;
+  const char *control; /* NULL = the default place; "none" */
 };
 
 extern struct params params;

@@ -27,6 +27,7 @@
 #include "../lib/md_layout/parity.h"
 #include "../lib/sync/sync.h"
 #include "cmdline.h"
+#include "control.h"
 #include "debug.h"
 #include "dump.h"
 #include "params.h"
@@ -131,6 +132,11 @@ uraid_get_ready (void)
   free (remarks);
   requests_init (array);
   debug_array ("opened");
+  if (control_get_ready (array) < 0) {
+    array_close (array);
+    array = NULL;
+    return -1;
+  }
   return 0;
 }
 
@@ -168,6 +174,7 @@ shutdown_main (void *arg)
                   DRAIN_TIMEOUT_MS / 1000);
   array_stop (array, STOP_TIMEOUT_MS);
   debug_array ("stopped");
+  control_end_wait ();
   return NULL;
 }
 
@@ -190,6 +197,7 @@ uraid_cleanup (void)
 {
   if (array == NULL)
     return;
+  control_ending ();
   if (shutdown_thread_runs) {
     /* With -s nobody has said so yet. */
     nbdkit_shutdown ();
@@ -198,6 +206,7 @@ uraid_cleanup (void)
   }
   debug_engine ();
   array_stop (array, STOP_TIMEOUT_MS);
+  control_stop ();
   sync_stop (syncer);
   syncer = NULL;
   array_close (array);
@@ -224,6 +233,8 @@ uraid_after_fork (void)
     nbdkit_error ("a thread cannot be started: %s", strerror (-r));
     return -1;
   }
+  if (control_start () < 0)
+    return -1;
   if (uraid_debug_sync)
     nbdkit_debug ("uraid: sync window %" PRIu64 " segments",
                   params.sync_window);

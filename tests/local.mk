@@ -18,6 +18,8 @@ UNIT_TESTS = \
 	tests/unit/test-parity \
 	tests/unit/test-parity-recover \
 	tests/unit/test-plan \
+	tests/unit/test-readout \
+	tests/unit/test-rpc \
 	tests/unit/test-run-states \
 	tests/unit/test-sb1 \
 	tests/unit/test-signature \
@@ -27,6 +29,8 @@ UNIT_TESTS = \
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-control.sh \
+	tests/test-control-hostile.sh \
 	tests/test-counted.sh \
 	tests/test-create-R15.sh \
 	tests/test-create-refuse.sh \
@@ -82,6 +86,8 @@ ORACLE_TESTS = \
 
 # Those of the above where threads meet: make check-tsan.
 TSAN_TESTS = \
+	tests/test-control.sh \
+	tests/test-control-hostile.sh \
 	tests/test-counted.sh \
 	tests/test-field-R30.sh \
 	tests/test-field-R32.sh \
@@ -111,6 +117,7 @@ EXTRA_DIST += \
 	tests/nbdio.py \
 	tests/oracle \
 	tests/oracle-functions.sh \
+	tests/rpc.py \
 	tests/sbtool.py \
 	tests/tsan.supp \
 	$(SHELL_TESTS) \
