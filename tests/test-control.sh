@@ -210,7 +210,11 @@ done
 # ------------------------------------------------------------ the socket file
 
 # Left over from a crash: replaced.  Somebody answers: refused, and unharmed.
+# (Not while it resyncs: nbdkit 1.32 as a member dies with a client that goes in
+# the middle of an answer.)
 start_uraid
+wait_for '[ "$(rpc detail array.resync_offset_bytes sync.action | xargs)" = \
+    "null idle" ]' 60
 kill_uraid
 [ -S "$uraid_control" ]
 start_uraid

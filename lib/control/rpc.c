@@ -224,7 +224,8 @@ rpc_parse (const struct rpc_method *table, const char *line, size_t len,
   int code;
 
   *ret = (struct rpc_call){
-      .root = json_loadb (line, len, JSON_REJECT_DUPLICATES, &je)};
+      .root = json_loadb (line, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                          &je)};
   if (ret->root == NULL) {
     uraid_error_set (&e, EINVAL, "not JSON: byte %d: %s", je.position,
                      je.text);

@@ -161,6 +161,9 @@ END_TEST
 START_TEST (what_is_no_request_is_32600)
 {
   refused ("[]", RPC_NOT_A_REQUEST);
+  refused ("7", RPC_NOT_A_REQUEST);
+  refused ("null", RPC_NOT_A_REQUEST);
+  refused ("\"ping\"", RPC_NOT_A_REQUEST);
   refused ("[" REQ ("\"method\":\"plain\"") "]", RPC_NOT_A_REQUEST);
   refused ("{}", RPC_NOT_A_REQUEST);
   refused ("{\"jsonrpc\":\"2.0\",\"method\":\"plain\"}", RPC_NOT_A_REQUEST);
