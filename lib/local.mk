@@ -38,10 +38,14 @@ lib_liburaid_la_SOURCES = \
 	lib/member/member.h \
 	lib/member/sync_io.c \
 	lib/member/sync_io.h \
+	lib/stripecache/autosize.c \
+	lib/stripecache/autosize.h \
 	lib/stripecache/pages.c \
 	lib/stripecache/pages.h \
 	lib/stripecache/stripecache.c \
 	lib/stripecache/stripecache.h \
+	lib/stripecache/topology.c \
+	lib/stripecache/topology.h \
 	lib/engine/engine.c \
 	lib/engine/engine.h \
 	lib/engine/engine_int.h \
