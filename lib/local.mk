@@ -56,6 +56,7 @@ lib_liburaid_la_SOURCES = \
 	lib/engine/run.c \
 	lib/engine/run_decode.c \
 	lib/engine/run_write.c \
+	lib/engine/tune.c \
 	lib/array/array.c \
 	lib/array/array.h \
 	lib/array/array_int.h \
@@ -74,6 +75,12 @@ lib_liburaid_la_SOURCES = \
 	lib/array/wbitmap.h \
 	lib/sync/sync.c \
 	lib/sync/sync.h \
+	lib/control/tunables.c \
+	lib/control/tunables.h \
+	lib/control/tunables_json.c \
+	lib/control/tunables_json.h \
+	lib/control/tunables_table.c \
+	lib/control/tunables_table.h \
 	$(NULL)
 lib_liburaid_la_CFLAGS = \
 	$(AM_CFLAGS) \
