@@ -38,10 +38,14 @@ lib_liburaid_la_SOURCES = \
 	lib/member/member.h \
 	lib/member/sync_io.c \
 	lib/member/sync_io.h \
+	lib/stripecache/autosize.c \
+	lib/stripecache/autosize.h \
 	lib/stripecache/pages.c \
 	lib/stripecache/pages.h \
 	lib/stripecache/stripecache.c \
 	lib/stripecache/stripecache.h \
+	lib/stripecache/topology.c \
+	lib/stripecache/topology.h \
 	lib/engine/engine.c \
 	lib/engine/engine.h \
 	lib/engine/engine_int.h \
@@ -52,6 +56,7 @@ lib_liburaid_la_SOURCES = \
 	lib/engine/run.c \
 	lib/engine/run_decode.c \
 	lib/engine/run_write.c \
+	lib/engine/tune.c \
 	lib/array/array.c \
 	lib/array/array.h \
 	lib/array/array_int.h \
@@ -80,6 +85,12 @@ lib_liburaid_la_SOURCES = \
 	lib/control/server.c \
 	lib/control/server.h \
 	lib/control/server_internal.h \
+	lib/control/tunables.c \
+	lib/control/tunables.h \
+	lib/control/tunables_json.c \
+	lib/control/tunables_json.h \
+	lib/control/tunables_table.c \
+	lib/control/tunables_table.h \
 	$(NULL)
 lib_liburaid_la_CFLAGS = \
 	$(AM_CFLAGS) \

@@ -28,7 +28,6 @@
 #include "../lib/control/rpc.h"
 #include "../lib/control/server.h"
 #include "../lib/md_layout/sb1.h"
-#include "dump.h"
 #include "params.h"
 
 #define STOP_TIMEOUT_MS 60000u
@@ -77,7 +76,7 @@ static json_t *
 do_status (void *ctx, json_t *args, struct uraid_error *e)
 {
   struct array_snapshot *s = take (e);
-  json_t *j = s == NULL ? NULL : readout_status (s, dump_parity_kernel ());
+  json_t *j = s == NULL ? NULL : readout_status (s);
 
   (void)ctx;
   (void)args;
@@ -89,7 +88,7 @@ static json_t *
 do_detail (void *ctx, json_t *args, struct uraid_error *e)
 {
   struct array_snapshot *s = take (e);
-  json_t *j = s == NULL ? NULL : readout_detail (s, dump_parity_kernel ());
+  json_t *j = s == NULL ? NULL : readout_detail (s);
 
   (void)ctx;
   (void)args;

@@ -9,7 +9,4 @@
 /* SELF_CHECK_ERROR: NULL if parity is right on this machine. */
 extern void dump_plugin (const char *self_check_error);
 
-/* "avx2" and so on: what ISA-L computes parity with on this machine. */
-extern const char *dump_parity_kernel (void);
-
 #endif

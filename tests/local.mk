@@ -8,6 +8,7 @@
 UNIT_TESTS = \
 	tests/unit/test-assemble \
 	tests/unit/test-assemble-members \
+	tests/unit/test-autosize \
 	tests/unit/test-badblocks \
 	tests/unit/test-bitmap-sb \
 	tests/unit/test-cmdline \

@@ -10,9 +10,8 @@
 
 #include <stdio.h>
 
-#include <isa-l.h>
-
 #include "../md_layout/geometry.h"
+#include "../md_layout/parity.h"
 #include "../md_layout/sb1.h"
 #include "rpc.h"
 
@@ -243,16 +242,12 @@ workers_object (const struct array_snapshot *s)
 }
 
 static json_t *
-parity_object (const char *kernels)
+parity_object (void)
 {
   json_t *o = json_object ();
-  char version[32];
-
-  snprintf (version, sizeof version, "%d.%d.%d", ISAL_MAJOR_VERSION,
-            ISAL_MINOR_VERSION, ISAL_PATCH_VERSION);
   put_text (o, "library", "isa-l");
-  put_text (o, "library_version", version);
-  put_text (o, "kernels", kernels);
+  put_text (o, "library_version", parity_library_version ());
+  put_text (o, "kernels", parity_kernels ());
   return o;
 }
 
@@ -304,7 +299,7 @@ stats_object (const struct array_snapshot *s)
 /* --- wholes --- */
 
 json_t *
-readout_array (const struct array_snapshot *s, const char *kernels)
+readout_array (const struct array_snapshot *s)
 {
   json_t *o = json_object ();
 
@@ -314,26 +309,26 @@ readout_array (const struct array_snapshot *s, const char *kernels)
   json_object_set_new (o, "bitmap", bitmap_object (s));
   json_object_set_new (o, "cache", cache_object (s));
   json_object_set_new (o, "workers", workers_object (s));
-  json_object_set_new (o, "parity", parity_object (kernels));
+  json_object_set_new (o, "parity", parity_object ());
   json_object_set_new (o, "stats", stats_object (s));
   return o;
 }
 
 json_t *
-readout_detail (const struct array_snapshot *s, const char *kernels)
+readout_detail (const struct array_snapshot *s)
 {
-  json_t *o = readout_array (s, kernels);
+  json_t *o = readout_array (s);
 
   put_text (o, "schema", RPC_SCHEMA);
   return o;
 }
 
 json_t *
-readout_status (const struct array_snapshot *s, const char *kernels)
+readout_status (const struct array_snapshot *s)
 {
   json_t *o = json_object (), *list = json_array ();
 
-  json_array_append_new (list, readout_array (s, kernels));
+  json_array_append_new (list, readout_array (s));
   put_text (o, "schema", RPC_SCHEMA);
   json_object_set_new (o, "arrays", list);
   return o;

@@ -13,16 +13,11 @@
 
 #include "../array/snapshot.h"
 
-/* All of one array, without "schema".  KERNELS: the instructions that compute
- * parity, such as "avx2".
- */
-extern json_t *readout_array (const struct array_snapshot *s,
-                              const char *kernels);
+/* All of one array, without "schema". */
+extern json_t *readout_array (const struct array_snapshot *s);
 /* The results of the methods detail, status and stats.get. */
-extern json_t *readout_detail (const struct array_snapshot *s,
-                               const char *kernels);
-extern json_t *readout_status (const struct array_snapshot *s,
-                               const char *kernels);
+extern json_t *readout_detail (const struct array_snapshot *s);
+extern json_t *readout_status (const struct array_snapshot *s);
 extern json_t *readout_stats (const struct array_snapshot *s);
 
 #endif

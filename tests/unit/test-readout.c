@@ -103,7 +103,7 @@ START_TEST (twenty_tib_members)
   s.job_speed_bytes_per_s = above;
   s.job_started_utc = UINT64_C (1) << 32;
   atomic_store (&s.stats.copied_bytes, (UINT64_C (1) << 53) + 1);
-  j = readout_detail (&s, "avx2");
+  j = readout_detail (&s);
   no_number_is_negative (j);
   ck_assert_int_eq (number (j, "array.array_size_bytes"), 200 * TIB);
   ck_assert_int_eq (number (j, "array.member_size_bytes"), 20 * TIB);
@@ -139,7 +139,7 @@ START_TEST (cache_limit_of_12_members)
 
   s.cache = (struct stripecache_stats){
       .stripes = 5, .pages = 60, .limit_pages = UINT64_C (262144) * SLOTS};
-  j = readout_detail (&s, "avx2");
+  j = readout_detail (&s);
   ck_assert_int_eq (number (j, "cache.limit_bytes"), INT64_C (12) << 30);
   ck_assert_int_eq (number (j, "cache.stripe_cache_size"), 262144);
   ck_assert_int_eq (number (j, "cache.stripe_cache_active"), 5);
@@ -163,7 +163,7 @@ START_TEST (who_is_counted)
   members[SLOTS + 1] = (struct snapshot_member){
       .state = SNAPSHOT_SPARE, .number = 13, .slot = SNAPSHOT_NONE};
   s.nr_members = SLOTS + 2;
-  j = readout_status (&s, "avx2");
+  j = readout_status (&s);
   a = json_array_get (json_object_get (j, "arrays"), 0);
   ck_assert_ptr_nonnull (a);
   ck_assert_ptr_null (json_object_get (a, "schema"));
@@ -192,7 +192,7 @@ START_TEST (words)
 
   s.job = ARRAY_JOB_RESYNC;
   s.resync_offset_bytes = 0;
-  j = readout_detail (&s, "avx2");
+  j = readout_detail (&s);
   ck_assert_str_eq (json_string_value (json_object_get (j, "schema")),
                     "uraid/1");
   a = json_object_get (j, "array");
@@ -206,7 +206,7 @@ START_TEST (words)
   word_is (a, "consistency_policy", "resync");
   word_is (a, "uuid", "12340000:00000000:00000000:00000000");
   word_is (json_object_get (j, "sync"), "action", "resync");
-  word_is (json_object_get (j, "parity"), "kernels", "avx2");
+  word_is (json_object_get (j, "parity"), "library", "isa-l");
   ck_assert (json_is_null (json_object_get (j, "bitmap")));
   ck_assert_int_eq (number (a, "resync_offset_bytes"), 0);
   json_decref (j);
