@@ -8,6 +8,7 @@
 
 . "${0%/*}/functions.sh"
 requires_filter rate
+requires command -v podchecker
 
 # shellcheck disable=SC2154 # from functions.sh
 sb() { /usr/bin/python3 "$abs_top_srcdir/tests/sbtool.py" "$@"; }
@@ -65,6 +66,20 @@ is cache.stripe_cache_size 1000
 is cache.limit_bytes $((1000 * 6 * 4096))
 is bitmap.total_chunks 1
 [ "$(rpc status arrays.0.array.name schema | tr '\n' ' ')" = 'h:v uraid/1 ' ]
+
+# The manual page knows all methods and all fields.
+page=$abs_top_srcdir/man/uraid-control.pod
+podchecker -warnings -warnings "$page" 2>podchecker.log ||
+    fail "podchecker: $(cat podchecker.log)"
+sed -n '/^static const struct rpc_method/,/^};/s/^ *{"\([a-z._]*\)",.*/\1/p' \
+    "$abs_top_srcdir/plugin/control.c" >words
+[ "$(wc -l <words)" -ge 7 ]
+rpc detail | sed -n 's/^ *"\([a-z_0-9]*\)": [^{[].*/\1/p' | sort -u >>words
+[ "$(wc -l <words)" -ge 60 ]
+while read -r word; do
+    grep -q "^=item .*B<$word>" "$page" || [ "$word" = schema ] ||
+        fail "$word is not in uraid-control.pod"
+done <words
 
 rpc stats.reset >/dev/null
 is members.0.reads 0

@@ -110,6 +110,7 @@ sync_window          0              1 to 64
 sync_window          65             1 to 64
 trim                 ''             auto, off or zero
 trim                 on             auto, off or zero
+control              ''             the path of a socket, or none
 END
 }
 
