@@ -24,10 +24,12 @@ UNIT_TESTS = \
 	tests/unit/test-signature \
 	tests/unit/test-sizing \
 	tests/unit/test-stripecache \
+	tests/unit/test-tunables \
 	$(NULL)
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-auto-rules.sh \
 	tests/test-counted.sh \
 	tests/test-create-R15.sh \
 	tests/test-create-refuse.sh \
