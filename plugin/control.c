@@ -4,7 +4,8 @@
  * The control socket of the array served (see the header).  Handlers run on
  * the control thread, shutdown on one of its own; they use the array through
  * its door, which locks.  What is static is set before the control thread
- * starts and constant then, but for what end_lock protects.
+ * starts and constant then, but for what end_lock protects.  Changes of
+ * tunables may start threads and give memory back: a thread of its own, too.
  */
 #include <config.h>
 
@@ -27,6 +28,7 @@
 #include "../lib/control/readout.h"
 #include "../lib/control/rpc.h"
 #include "../lib/control/server.h"
+#include "../lib/control/tunables_json.h"
 #include "../lib/md_layout/sb1.h"
 #include "params.h"
 
@@ -108,7 +110,35 @@ do_stats_get (void *ctx, json_t *args, struct uraid_error *e)
   return j;
 }
 
+static json_t *
+do_tune_list (void *ctx, json_t *args, struct uraid_error *e)
+{
+  (void)ctx;
+  (void)args;
+  (void)e;
+  return tunables_json_list (params_tunables ());
+}
+
+static json_t *
+do_tune_get (void *ctx, json_t *args, struct uraid_error *e)
+{
+  (void)ctx;
+  return tunables_json_get (params_tunables (), args, e);
+}
+
 /*----- Methods that change -----*/
+
+static json_t *
+do_tune_set (void *ctx, json_t *args, struct uraid_error *e)
+{
+  json_t *j = tunables_json_set (params_tunables (), args, e);
+  const char *note = json_string_value (json_object_get (j, "note"));
+
+  (void)ctx;
+  if (note != NULL)
+    fprintf (stderr, "nbdkit: uraid: %s\n", note);
+  return j;
+}
 
 static json_t *
 do_stats_reset (void *ctx, json_t *args, struct uraid_error *e)
@@ -157,6 +187,9 @@ static const struct rpc_method methods[] = {
     {"detail", 0, do_detail},
     {"stats.get", 0, do_stats_get},
     {"stats.reset", RPC_CHANGES, do_stats_reset},
+    {"tune.list", 0, do_tune_list},
+    {"tune.get", RPC_TAKES_PARAMS, do_tune_get},
+    {"tune.set", RPC_CHANGES | RPC_TAKES_PARAMS | RPC_SLOW, do_tune_set},
     {"shutdown", RPC_CHANGES | RPC_SLOW, do_shutdown, shutdown_sent},
     {NULL},
 };

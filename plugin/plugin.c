@@ -130,6 +130,9 @@ uraid_get_ready (void)
   }
   print_remarks (remarks);
   free (remarks);
+  /* Members that are missing may not have been given. */
+  if (params_tune_complete (array_nr_slots (array)) == -1)
+    return -1;
   requests_init (array);
   debug_array ("opened");
   if (control_get_ready (array) < 0) {
@@ -209,6 +212,7 @@ uraid_cleanup (void)
   control_stop ();
   sync_stop (syncer);
   syncer = NULL;
+  tunables_attach (params_tunables (), NULL);
   array_close (array);
   array = NULL;
 }
@@ -225,6 +229,8 @@ uraid_after_fork (void)
     nbdkit_error ("the array cannot be started: %s", e.text);
     return -1;
   }
+  tunables_attach (params_tunables (), array_engine (array));
+  params_tune_debug ();
   debug_array ("started");
   r = sync_start (array, (unsigned)params.sync_window, &syncer);
   if (r == 0)

@@ -26,10 +26,12 @@ UNIT_TESTS = \
 	tests/unit/test-signature \
 	tests/unit/test-sizing \
 	tests/unit/test-stripecache \
+	tests/unit/test-tunables \
 	$(NULL)
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-auto-rules.sh \
 	tests/test-control.sh \
 	tests/test-control-hostile.sh \
 	tests/test-counted.sh \

@@ -90,6 +90,22 @@ is bitmap.dirty_chunks 1
 [ "$(rpc stats.get members.0.write_bytes)" -ge 65536 ]
 [ "$(rpc detail cache.memory_bytes)" -le "$(rpc detail cache.limit_bytes)" ]
 
+# Tuning, as a client sees it (test-tunables has the rest).
+[ "$(rpc tune.list tunables.stripe_cache_size.origin)" = 'command line' ]
+[ "$(rpc tune.get -p '{"keys":["rmw_level"]}' tunables.rmw_level.value)" = 1 ]
+rpc tune.set -p '{"key":"stripe_cache_size","value":"2000"}' >out
+grep -q '"previous": 1000' out || fail "$(cat out)"
+is cache.stripe_cache_size 2000
+if rpc tune.set -p '{"key":"stripe_cache_size","value":5}' 2>out; then
+    fail 'stripe_cache_size 5 was taken'
+fi
+grep -q -- '-32602.*"EINVAL".*"allowed": "17..262144"' out || fail "$(cat out)"
+if rpc tune.get -p '{"keys":["no_such"]}' 2>out; then
+    fail 'there is no no_such'
+fi
+grep -q '"ENOENT"' out || fail "$(cat out)"
+is cache.stripe_cache_size 2000
+
 # Degraded: the slot is empty, and who was there comes last.
 kill_member 2
 io check:0:262144:1 write:0:4096:2

@@ -80,9 +80,9 @@ is "$(value stripe_cache_size 256G 4 raid-devices=24)" 4096
 is "$(value stripe_cache_size 64G 4 members=a,b,c,d,e,f,g,missing)" 3584
 is "$(value stripe_cache_size 64G 4 stripe_cache_size=1000)" 1000
 for i in 1:8 4:8 8:8 9:16 17:32 22:32 32:32 128:32; do
-    is "$(value nr_hash_locks 8G "${i%:*}")" "${i#*:}"
+    is "$(value nr_stripe_hash_locks 8G "${i%:*}")" "${i#*:}"
 done
-is "$(value nr_hash_locks 8G 1 nr_hash_locks=16)" 16
+is "$(value nr_stripe_hash_locks 8G 1 nr_stripe_hash_locks=16)" 16
 
 # What members are given does not matter here, nor whether they are there.
 run nbd://no-such-host.invalid/ --dump-plugin >/dev/null

@@ -158,7 +158,7 @@ const struct tune_row tune_table[TUNE_NR] = {
         .allowed = "read-only",
         .help = "stripes that wait for one more worker to be woken",
         .pod =
-            "One worker runs for every so many stripes that wait, and at least\n"
+            "One worker runs for every 8 stripes that wait, and at least\n"
             "one.  It does not depend on B<max_stripe_batch>.",
     },
     [TUNE_MAX_STRIPE_BATCH] = {
@@ -244,7 +244,7 @@ const struct tune_row tune_table[TUNE_NR] = {
         .allowed = "read-only",
         .help = "bytes of a member in one stripe",
         .pod =
-            "How many bytes of each member make a stripe.",
+            "How many bytes of each member make a stripe: 4096.",
     },
     [TUNE_WRITE_STATS] = {
         .key = "write_stats",
