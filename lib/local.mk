@@ -39,10 +39,14 @@ lib_liburaid_la_SOURCES = \
 	lib/member/member.h \
 	lib/member/sync_io.c \
 	lib/member/sync_io.h \
+	lib/stripecache/autosize.c \
+	lib/stripecache/autosize.h \
 	lib/stripecache/pages.c \
 	lib/stripecache/pages.h \
 	lib/stripecache/stripecache.c \
 	lib/stripecache/stripecache.h \
+	lib/stripecache/topology.c \
+	lib/stripecache/topology.h \
 	lib/engine/engine.c \
 	lib/engine/engine.h \
 	lib/engine/engine_int.h \
@@ -54,6 +58,7 @@ lib_liburaid_la_SOURCES = \
 	lib/engine/run.c \
 	lib/engine/run_decode.c \
 	lib/engine/run_write.c \
+	lib/engine/tune.c \
 	lib/array/array.c \
 	lib/array/array.h \
 	lib/array/array_int.h \
@@ -67,11 +72,27 @@ lib_liburaid_la_SOURCES = \
 	lib/array/meta.c \
 	lib/array/meta_io.c \
 	lib/array/slots.c \
+	lib/array/snapshot.c \
+	lib/array/snapshot.h \
 	lib/array/state.c \
 	lib/array/wbitmap.c \
 	lib/array/wbitmap.h \
 	lib/sync/sync.c \
 	lib/sync/sync.h \
+	lib/control/path.c \
+	lib/control/readout.c \
+	lib/control/readout.h \
+	lib/control/rpc.c \
+	lib/control/rpc.h \
+	lib/control/server.c \
+	lib/control/server.h \
+	lib/control/server_internal.h \
+	lib/control/tunables.c \
+	lib/control/tunables.h \
+	lib/control/tunables_json.c \
+	lib/control/tunables_json.h \
+	lib/control/tunables_table.c \
+	lib/control/tunables_table.h \
 	$(NULL)
 lib_liburaid_la_CFLAGS = \
 	$(AM_CFLAGS) \

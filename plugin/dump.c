@@ -12,33 +12,8 @@
 
 #include <libnbd.h>
 
+#include "../lib/md_layout/parity.h"
 #include "params.h"
-
-/* The instructions ISA-L picks for parity.  It decides by CPUID and does not
- * tell, so its rule is repeated here.
- */
-static const char *
-parity_kernel (void)
-{
-#if defined(__x86_64__)
-  __builtin_cpu_init ();
-  if (__builtin_cpu_supports ("avx512f") &&
-      __builtin_cpu_supports ("avx512bw") &&
-      __builtin_cpu_supports ("avx512vl") &&
-      __builtin_cpu_supports ("avx512cd") &&
-      __builtin_cpu_supports ("avx512dq"))
-    return "avx512";
-  if (__builtin_cpu_supports ("avx2"))
-    return "avx2";
-  if (__builtin_cpu_supports ("avx"))
-    return "avx";
-  return "sse";
-#elif defined(__aarch64__)
-  return "neon";
-#else
-  return "base";
-#endif
-}
 
 void
 dump_plugin (const char *self_check_error)
@@ -47,10 +22,8 @@ dump_plugin (const char *self_check_error)
 
   printf ("uraid_levels=4 5 6\n");
   printf ("uraid_metadata=1.0 1.1 1.2\n");
-#ifdef ISAL_VERSION
-  printf ("uraid_isal_version=%s\n", ISAL_VERSION);
-#endif
-  printf ("uraid_isal_kernel=%s\n", parity_kernel ());
+  printf ("uraid_isal_version=%s\n", parity_library_version ());
+  printf ("uraid_parity_kernels=%s\n", parity_kernels ());
   printf ("uraid_parity_self_check=%s\n",
           self_check_error == NULL ? "ok" : self_check_error);
   if (h != NULL) {

@@ -9,6 +9,8 @@ plugin_nbdkit_uraid_plugin_la_SOURCES = \
 	plugin/address.h \
 	plugin/cmdline.c \
 	plugin/cmdline.h \
+	plugin/control.c \
+	plugin/control.h \
 	plugin/debug.c \
 	plugin/debug.h \
 	plugin/dump.c \
@@ -18,6 +20,7 @@ plugin_nbdkit_uraid_plugin_la_SOURCES = \
 	plugin/params_internal.h \
 	plugin/params_parse.c \
 	plugin/params_rules.c \
+	plugin/params_tune.c \
 	plugin/plugin.c \
 	plugin/requests.c \
 	plugin/requests.h \

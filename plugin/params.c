@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
 
 #define NBDKIT_API_VERSION 2
 #include <nbdkit-plugin.h>
@@ -31,7 +29,8 @@ struct params params;
   "member that is not there"
 
 /* To add a parameter: a line here, a field in struct params, a line in
- * params_array_options, an item in the manual page.
+ * params_array_options, an item in the manual page.  (One that can be tuned:
+ * a row in lib/control/tunables_table.c.)
  */
 const struct param param_table[] = {
     {"member", "URI", "a member: NBD URI, file or block device; repeat it",
@@ -76,6 +75,8 @@ const struct param param_table[] = {
      &params.request_timeout_ms, 1000, 3600 * 1000},
     {"connections", "N", "connections to each member", "1", "1 to 16",
      parse_uint, &params.connections, 1, MEMBER_MAX_CONNS},
+    {"queue-depth", "N", "most requests under way on a connection", "64",
+     "1 to 1024", parse_uint, &params.queue_depth, 1, 1024},
     {"tls", "MODE", "TLS towards members (not given: as the URI says)", NULL,
      "off, on or require", parse_tls, &params.tls},
     {"tls-certificates", "DIR", "directory with the certificates", NULL,
@@ -87,16 +88,6 @@ const struct param param_table[] = {
     {"tls-psk", "FILE", "file with the pre-shared keys", NULL,
      "a file that exists", parse_file, &params.tls_psk},
 
-    {"stripe_cache_size", "N", "stripes to keep (4K of each member)", "auto",
-     "auto, or 17 to 262144", parse_uint_or_auto, &params.stripe_cache_size,
-     STRIPE_CACHE_LEAST, STRIPE_CACHE_MOST},
-    {"nr_hash_locks", "N", "locks of the stripe cache", "auto",
-     "auto, 0 (the same), 8, 16 or 32", parse_hash_locks,
-     &params.nr_hash_locks},
-    {"rmw_level", "N", "read-modify-write: 0 never, 1 when cheaper, 2 on ties",
-     "1", "0, 1 or 2", parse_uint, &params.rmw_level, 0, 2},
-    {"skip_copy", "0|1", "send full pages out of the client's buffer", "1",
-     "0 or 1", parse_uint, &params.skip_copy, 0, 1},
     {"safe_mode_delay", "TIME", "idle time until marked clean; 0: never",
      "0.2", "a time from 0 to 60s; three digits may follow a dot",
      parse_duration, &params.safe_mode_delay_ms, 0, 60 * 1000},
@@ -107,6 +98,8 @@ const struct param param_table[] = {
      "1 to 64", parse_uint, &params.sync_window, 1, ENGINE_SYNC_WINDOW},
     {"trim", "MODE", "trim requests: auto, off, zero", "auto",
      "auto, off or zero", parse_trim, &params.trim},
+    {"control", "PATH", "control socket, or none (else in /run/uraid)", NULL,
+     "the path of a socket, or none", parse_string, &params.control},
     {NULL},
 };
 
@@ -114,7 +107,7 @@ const struct param param_table[] = {
 
 #define HELP_COLUMN 25
 #define HELP_WIDTH 79
-#define HELP_MAX_BYTES 8192
+#define HELP_MAX_BYTES 16384
 
 char params_help[HELP_MAX_BYTES];
 
@@ -148,26 +141,39 @@ write_help (void)
 {
   FILE *fp = fmemopen (params_help, sizeof params_help, "w");
   const struct param *p;
+  struct param tunable;
 
   if (fp == NULL)
     return;
   for (p = param_table; p->key != NULL; p++)
     print_help (fp, p);
+  for (unsigned i = 0; params_tune_at (i, &tunable); i++)
+    if (tunable.key != NULL)
+      print_help (fp, &tunable);
   fprintf (fp, "TIME is in seconds or has a suffix s, m, h or d.  - and _ in "
                "keys are the same.");
   fclose (fp);
+}
+
+static void
+print_default (const struct param *p)
+{
+  printf ("uraid_param_%s=%s\n", p->key,
+          p->default_text != NULL ? p->default_text : "");
 }
 
 void
 params_dump (void)
 {
   const struct param *p;
+  struct param tunable;
 
   for (p = param_table; p->key != NULL; p++)
-    printf ("uraid_param_%s=%s\n", p->key,
-            p->default_text != NULL ? p->default_text : "");
-  printf ("uraid_value_stripe_cache_size=%u\n", params_stripe_cache_size ());
-  printf ("uraid_value_nr_hash_locks=%u\n", params_nr_hash_locks ());
+    print_default (p);
+  for (unsigned i = 0; params_tune_at (i, &tunable); i++)
+    if (tunable.key != NULL)
+      print_default (&tunable);
+  params_tune_dump (params_nr_members ());
 }
 
 /*----- Life -----*/
@@ -178,6 +184,7 @@ params_load (void)
   const struct param *p;
 
   params.tls = -1;
+  params_tune_load ();
   for (p = param_table; p->key != NULL; p++)
     if (p->default_text != NULL && p->parse (p, p->default_text) == -1)
       abort (); /* the table is wrong */
@@ -203,6 +210,7 @@ params_unload (void)
   free_list (&params.spares);
   free ((char *)params.tls_certificates);
   free ((char *)params.tls_psk);
+  params_tune_unload ();
 }
 
 /*----- KEY=VALUE -----*/
@@ -213,22 +221,33 @@ key_equal (const char *a, const char *b)
   return value_distance (a, b) == 0;
 }
 
+static void
+nearer (const char *key, const struct param *p, struct param *nearest,
+        unsigned *best)
+{
+  unsigned d = value_distance (key, p->key);
+
+  if (d >= *best)
+    return;
+  *best = d;
+  *nearest = *p;
+}
+
 static int
 refuse_key (const char *key)
 {
-  const struct param *p, *nearest = param_table;
-  unsigned d, best = UINT32_MAX;
+  struct param nearest = param_table[0], tunable;
+  const struct param *p;
+  unsigned best = UINT32_MAX;
 
-  for (p = param_table; p->key != NULL; p++) {
-    d = value_distance (key, p->key);
-    if (d < best) {
-      best = d;
-      nearest = p;
-    }
-  }
+  for (p = param_table; p->key != NULL; p++)
+    nearer (key, p, &nearest, &best);
+  for (unsigned i = 0; params_tune_at (i, &tunable); i++)
+    if (tunable.key != NULL)
+      nearer (key, &tunable, &nearest, &best);
   nbdkit_error ("unknown parameter \"%s\"; the nearest is \"%s\" (%s); "
                 "nbdkit uraid --help lists all",
-                key, nearest->key, nearest->help);
+                key, nearest.key, nearest.help);
   return -1;
 }
 
@@ -240,48 +259,16 @@ params_set (const char *key, const char *value)
   for (p = param_table; p->key != NULL; p++)
     if (key_equal (key, p->key))
       return p->parse (p, value);
+  if (tunables_key (key) != NULL)
+    return params_tune_set (key, value);
   return refuse_key (key);
 }
 
-/*----- Automatic values -----*/
-
-/* Tests pretend to be on another machine. */
-static uint64_t
-faked (const char *variable, uint64_t real)
-{
-  const char *text = getenv (variable);
-  uint64_t n;
-
-  if (text == NULL || value_size (text, &n) < 0)
-    return real;
-  return n;
-}
-
 unsigned
-params_stripe_cache_size (void)
+params_nr_members (void)
 {
-  struct sysinfo si;
-  uint64_t ram = 0;
-  unsigned members = (unsigned)params.members.nr;
-
-  if (params.stripe_cache_size != 0)
-    return (unsigned)params.stripe_cache_size;
-  if (sysinfo (&si) == 0)
-    ram = (uint64_t)si.totalram * si.mem_unit;
-  if (params.raid_devices != 0)
-    members = (unsigned)params.raid_devices;
-  return auto_stripe_cache_size (faked ("URAID_TEST_RAM", ram), members);
-}
-
-unsigned
-params_nr_hash_locks (void)
-{
-  long cpus = sysconf (_SC_NPROCESSORS_ONLN);
-
-  if (params.nr_hash_locks != 0)
-    return (unsigned)params.nr_hash_locks;
-  return auto_hash_locks (
-      (unsigned)faked ("URAID_TEST_CPUS", cpus > 0 ? (uint64_t)cpus : 1));
+  return params.raid_devices != 0 ? (unsigned)params.raid_devices
+                                  : (unsigned)params.members.nr;
 }
 
 /*----- For the array layer -----*/
@@ -317,13 +304,18 @@ params_array_options (struct array_options *ret)
       .start_degraded = params.start_degraded,
       .start_dirty_degraded = params.start_dirty_degraded,
       .read_only = params.start_ro,
-      .stripe_cache_size = params_stripe_cache_size (),
-      .nr_hash_locks = params_nr_hash_locks (),
+      .stripe_cache_size = params_tune_number ("stripe_cache_size"),
+      .nr_hash_locks = params_tune_number ("nr_stripe_hash_locks"),
       /* A lane for each connection: a further one without a lane would idle.
        */
       .nr_lanes = (unsigned)params.connections,
-      .rmw_level = (int)params.rmw_level,
-      .skip_copy = params.skip_copy != 0,
+      .rmw_level = (int)params_tune_number ("rmw_level"),
+      .skip_copy = params_tune_number ("skip_copy") != 0,
+      .group_thread_cnt = params_tune_number ("group_thread_cnt"),
+      .max_stripe_batch = params_tune_number ("max_stripe_batch"),
+      .preread_bypass_threshold =
+          params_tune_number ("preread_bypass_threshold"),
+      .topology = params_topology (),
       .safe_mode_delay_ms = params.safe_mode_delay_ms,
       .bitmap_time_base_ms = params.bitmap_time_base_ms,
   };

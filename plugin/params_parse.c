@@ -185,27 +185,6 @@ parse_uint (const struct param *p, const char *text)
 }
 
 int
-parse_uint_or_auto (const struct param *p, const char *text)
-{
-  if (strcmp (text, "auto") != 0)
-    return parse_uint (p, text);
-  *(uint64_t *)p->ptr = 0;
-  return 0;
-}
-
-int
-parse_hash_locks (const struct param *p, const char *text)
-{
-  uint64_t n = 0;
-
-  if (strcmp (text, "auto") != 0 &&
-      (value_uint (text, &n) < 0 || (n != 0 && n != 8 && n != 16 && n != 32)))
-    return refuse (p, text);
-  *(uint64_t *)p->ptr = n;
-  return 0;
-}
-
-int
 parse_bool (const struct param *p, const char *text)
 {
   if (value_bool (text, p->ptr) < 0)

@@ -137,12 +137,18 @@ rule_devices (void)
   return -1;
 }
 
+static int
+rule_tunables (void)
+{
+  return params_tune_complete (params_nr_members ());
+}
+
 int
 params_complete (void)
 {
   static int (*const rules[]) (void) = {
-      rule_some_member, rule_no_twins, rule_degraded,  rule_layout,
-      rule_devices,     rule_tls,      rule_addresses,
+      rule_some_member, rule_no_twins, rule_degraded, rule_layout,
+      rule_devices,     rule_tls,      rule_tunables, rule_addresses,
   };
   size_t i;
 

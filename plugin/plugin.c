@@ -27,6 +27,7 @@
 #include "../lib/md_layout/parity.h"
 #include "../lib/sync/sync.h"
 #include "cmdline.h"
+#include "control.h"
 #include "debug.h"
 #include "dump.h"
 #include "params.h"
@@ -129,8 +130,16 @@ uraid_get_ready (void)
   }
   print_remarks (remarks);
   free (remarks);
+  /* Members that are missing may not have been given. */
+  if (params_tune_complete (array_nr_slots (array)) == -1)
+    return -1;
   requests_init (array);
   debug_array ("opened");
+  if (control_get_ready (array) < 0) {
+    array_close (array);
+    array = NULL;
+    return -1;
+  }
   return 0;
 }
 
@@ -168,6 +177,7 @@ shutdown_main (void *arg)
                   DRAIN_TIMEOUT_MS / 1000);
   array_stop (array, STOP_TIMEOUT_MS);
   debug_array ("stopped");
+  control_end_wait ();
   return NULL;
 }
 
@@ -190,6 +200,7 @@ uraid_cleanup (void)
 {
   if (array == NULL)
     return;
+  control_ending ();
   if (shutdown_thread_runs) {
     /* With -s nobody has said so yet. */
     nbdkit_shutdown ();
@@ -198,8 +209,10 @@ uraid_cleanup (void)
   }
   debug_engine ();
   array_stop (array, STOP_TIMEOUT_MS);
+  control_stop ();
   sync_stop (syncer);
   syncer = NULL;
+  tunables_attach (params_tunables (), NULL);
   array_close (array);
   array = NULL;
 }
@@ -216,6 +229,8 @@ uraid_after_fork (void)
     nbdkit_error ("the array cannot be started: %s", e.text);
     return -1;
   }
+  tunables_attach (params_tunables (), array_engine (array));
+  params_tune_debug ();
   debug_array ("started");
   r = sync_start (array, (unsigned)params.sync_window, &syncer);
   if (r == 0)
@@ -224,6 +239,8 @@ uraid_after_fork (void)
     nbdkit_error ("a thread cannot be started: %s", strerror (-r));
     return -1;
   }
+  if (control_start () < 0)
+    return -1;
   if (uraid_debug_sync)
     nbdkit_debug ("uraid: sync window %" PRIu64 " segments",
                   params.sync_window);

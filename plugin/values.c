@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) the uraid authors
  *
- * Texts of the command line into numbers, and the automatic values; see
- * values.h.
+ * Texts of the command line into numbers; see values.h.
  */
 #include <config.h>
 
@@ -15,13 +14,6 @@
 
 #define FRACTION_DIGITS 3
 #define LONGEST_WORD 64
-#define STRIPE_PAGE_BYTES 4096u
-#define CACHE_RAM_FREE_BYTES (UINT64_C (12) << 30)
-#define CACHE_RAM_PART 512u
-#define CACHE_AUTO_LEAST 256u
-#define CACHE_AUTO_MOST 4096u
-#define LOCKS_LEAST 8u
-#define LOCKS_MOST 32u
 
 /* The digits at *TEXT; moves it behind them. */
 static int
@@ -184,27 +176,4 @@ value_distance (const char *a, const char *b)
     }
   }
   return row[lb];
-}
-
-unsigned
-auto_stripe_cache_size (uint64_t ram_bytes, unsigned members)
-{
-  uint64_t more = 0;
-
-  if (ram_bytes > CACHE_RAM_FREE_BYTES && members > 0)
-    more = (ram_bytes - CACHE_RAM_FREE_BYTES) / CACHE_RAM_PART /
-           ((uint64_t)members * STRIPE_PAGE_BYTES);
-  if (more > CACHE_AUTO_MOST - CACHE_AUTO_LEAST)
-    more = CACHE_AUTO_MOST - CACHE_AUTO_LEAST;
-  return CACHE_AUTO_LEAST + (unsigned)more;
-}
-
-unsigned
-auto_hash_locks (unsigned cpus)
-{
-  unsigned n = LOCKS_LEAST;
-
-  while (n < cpus && n < LOCKS_MOST)
-    n *= 2;
-  return n;
 }

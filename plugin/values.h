@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) the uraid authors
  *
- * Texts of the command line into numbers, and the automatic values.  Pure
- * functions; no locks.  Parsers return 0 or -EINVAL and say nothing: the
- * caller knows key and range.
+ * Texts of the command line into numbers.  Pure functions; no locks.  Parsers
+ * return 0 or -EINVAL and say nothing: the caller knows key and range.
  */
 #ifndef URAID_VALUES_H
 #define URAID_VALUES_H
@@ -29,15 +28,5 @@ extern int value_duration_ms (const char *text, uint64_t *ret_ms);
  * and "_" are the same letter.
  */
 extern unsigned value_distance (const char *a, const char *b);
-
-#define STRIPE_CACHE_LEAST 17u
-#define STRIPE_CACHE_MOST 262144u
-/* 256 stripes; of what the machine has beyond 12 GiB one part in 512, but not
- * more than 4096 stripes.
- */
-extern unsigned auto_stripe_cache_size (uint64_t ram_bytes, unsigned members);
-
-/* CPUS rounded up to a power of two, 8 ... 32. */
-extern unsigned auto_hash_locks (unsigned cpus);
 
 #endif

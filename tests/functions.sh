@@ -340,13 +340,17 @@ uraid_pid=''
 uraid_sock=$workdir/uraid.sock
 # shellcheck disable=SC2034 # for the tests
 uraid_uri="nbd+unix:///?socket=$uraid_sock"
+# Its control socket, unless an argument says otherwise.  Never the default
+# place: tests run side by side.  Empty: no parameter is given.
+uraid_control=$workdir/control.sock
 
 # Splits the arguments of start_uraid into $uraid_command.
 uraid_command_line() {
-    local arg options=() params=() members=''
+    local arg options=() params=() members='' control=$uraid_control
     for arg in "$@"; do
         case $arg in
         -*) options+=("$arg"); continue ;;
+        control=*) control='' ;;
         member=* | members=* | nbd://* | nbds://* | nbd+* | nbds+* | missing | /*)
             members=1
             ;;
@@ -358,6 +362,7 @@ uraid_command_line() {
             params+=("member=$arg")
         done
     fi
+    [ -z "$control" ] || params+=("control=$control")
     [ -z "${VERBOSE:-}" ] || options+=(-v)
     # The preload is for nbdkit alone: it breaks a shell.  What nbdkit itself
     # does not free is no concern of ours.

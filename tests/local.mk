@@ -8,6 +8,7 @@
 UNIT_TESTS = \
 	tests/unit/test-assemble \
 	tests/unit/test-assemble-members \
+	tests/unit/test-autosize \
 	tests/unit/test-badblocks \
 	tests/unit/test-bitmap-sb \
 	tests/unit/test-cmdline \
@@ -19,15 +20,21 @@ UNIT_TESTS = \
 	tests/unit/test-parity \
 	tests/unit/test-parity-recover \
 	tests/unit/test-plan \
+	tests/unit/test-readout \
+	tests/unit/test-rpc \
 	tests/unit/test-run-states \
 	tests/unit/test-sb1 \
 	tests/unit/test-signature \
 	tests/unit/test-sizing \
 	tests/unit/test-stripecache \
+	tests/unit/test-tunables \
 	$(NULL)
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-auto-rules.sh \
+	tests/test-control.sh \
+	tests/test-control-hostile.sh \
 	tests/test-counted.sh \
 	tests/test-create-R15.sh \
 	tests/test-create-refuse.sh \
@@ -83,6 +90,8 @@ ORACLE_TESTS = \
 
 # Those of the above where threads meet: make check-tsan.
 TSAN_TESTS = \
+	tests/test-control.sh \
+	tests/test-control-hostile.sh \
 	tests/test-counted.sh \
 	tests/test-field-R30.sh \
 	tests/test-field-R32.sh \
@@ -113,6 +122,7 @@ EXTRA_DIST += \
 	tests/nbdio.py \
 	tests/oracle \
 	tests/oracle-functions.sh \
+	tests/rpc.py \
 	tests/sbtool.py \
 	tests/tsan.supp \
 	$(SHELL_TESTS) \

@@ -26,7 +26,8 @@ has 'errno_is_preserved=1'
 has 'magic_config_key=member'
 has 'uraid_levels=4 5 6'
 has 'uraid_metadata=1\.0 1\.1 1\.2'
-has 'uraid_isal_kernel=[a-z0-9]+'
+has 'uraid_isal_version=2\.[0-9.]+'
+has 'uraid_parity_kernels=[a-z0-9]+'
 has 'uraid_parity_self_check=ok'
 has 'libnbd_version=1\.[0-9.]+'
 has 'uraid_param_member='
@@ -79,9 +80,9 @@ is "$(value stripe_cache_size 256G 4 raid-devices=24)" 4096
 is "$(value stripe_cache_size 64G 4 members=a,b,c,d,e,f,g,missing)" 3584
 is "$(value stripe_cache_size 64G 4 stripe_cache_size=1000)" 1000
 for i in 1:8 4:8 8:8 9:16 17:32 22:32 32:32 128:32; do
-    is "$(value nr_hash_locks 8G "${i%:*}")" "${i#*:}"
+    is "$(value nr_stripe_hash_locks 8G "${i%:*}")" "${i#*:}"
 done
-is "$(value nr_hash_locks 8G 1 nr_hash_locks=16)" 16
+is "$(value nr_stripe_hash_locks 8G 1 nr_stripe_hash_locks=16)" 16
 
 # What members are given does not matter here, nor whether they are there.
 run nbd://no-such-host.invalid/ --dump-plugin >/dev/null

@@ -11,8 +11,9 @@
 
 . "${0%/*}/functions.sh"
 
+# With what is made from the table of tunables.
 # shellcheck disable=SC2154 # from functions.sh
-page=$abs_top_srcdir/man/nbdkit-uraid-plugin.pod
+page=$URAID_BUILD/man/nbdkit-uraid-plugin.gen.pod
 requires command -v podchecker
 requires command -v pod2man
 
@@ -22,6 +23,7 @@ if grep -i 'warning' podchecker.log; then
     fail 'podchecker warns'
 fi
 pod2man --utf8 --errors=die "$page" >page.1
+pod2text --utf8 --errors=die "$page" >page.txt
 
 # ------------------------------------------------------------ parameters
 
@@ -30,7 +32,7 @@ env LD_PRELOAD="$sanitizer_preload" \
     ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" \
     "$NBDKIT" "$PLUGIN" --dump-plugin >dump.txt
 sed -n 's/^uraid_param_//p' dump.txt >params
-[ "$(wc -l <params)" -ge 29 ]
+[ "$(wc -l <params)" -ge 36 ]
 
 # entry KEY: its part of the page
 entry() {
@@ -48,8 +50,29 @@ while IFS='=' read -r key default; do
         fail "$key: the page does not say (default: $default)"
     grep -q "$key=" <(sed -n '/^=head1 SYNOPSIS/,/^=head1 DESC/p' "$page") ||
         fail "$key is not in SYNOPSIS"
-    cut -d= -f1 params | grep -qx "$key"
 done <params
+# Tunables, also those that cannot be given at the start.
+sed -n 's/^uraid_tunable_//p' dump.txt >tunables
+[ "$(wc -l <tunables)" -ge 15 ]
+while IFS='=' read -r key changes; do
+    awk -v key="$key" '
+        $0 == "=item B<" key ">" || index($0, "=item B<" key "=>") { on = 1; next }
+        /^=(item|over|back|head)/ { on = 0 }
+        on' "$page" >entry
+    [ -s entry ] || fail "the tunable $key is not in the page"
+    case $changes in
+    start) regex='Only at the start' ;;
+    'run time') regex='while serving' ;;
+    read-only) regex='^Read-only' ;;
+    *) fail "$key: what is \"$changes\"?" ;;
+    esac
+    grep -q "$regex" entry || fail "$key: the page does not say: $changes"
+    # As a reader sees it.
+    grep -q "$key" page.txt || fail "$key is not in the rendered page"
+done <tunables
+if grep -n '@' "$page"; then
+    fail 'a mark was left'
+fi
 sed -n 's/^=item \[\?B<\([a-z_-]*\)=>.*/\1/p' "$page" | while read -r key; do
     cut -d= -f1 params | grep -qx -- "$key" ||
         fail "the page has a parameter $key, the plugin has not"

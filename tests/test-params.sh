@@ -82,21 +82,10 @@ tls-verify           peer           yes or no
 tls-username         ''             a user name
 tls-psk              ''             a file that exists
 tls-psk              no-such-file   No such file.*a file that exists
-stripe_cache_size    ''             auto, or 17 to 262144
-stripe_cache_size    -1             auto, or 17 to 262144
-stripe_cache_size    0              auto, or 17 to 262144
-stripe_cache_size    16             auto, or 17 to 262144
-stripe_cache_size    262145         auto, or 17 to 262144
-stripe_cache_size    4K             auto, or 17 to 262144
-nr_hash_locks        ''             8, 16 or 32
-nr_hash_locks        7              8, 16 or 32
-nr_hash_locks        12             8, 16 or 32
-nr_hash_locks        64             8, 16 or 32
-rmw_level            ''             0, 1 or 2
-rmw_level            3              0, 1 or 2
-rmw_level            -1             0, 1 or 2
-skip_copy            ''             0 or 1
-skip_copy            2              0 or 1
+queue-depth          ''             1 to 1024
+queue-depth          0              1 to 1024
+queue-depth          1025           1 to 1024
+queue-depth          deep           1 to 1024
 safe_mode_delay      ''             0 to 60s
 safe_mode_delay      60.001         0 to 60s
 safe_mode_delay      0.0001         0 to 60s
@@ -110,13 +99,42 @@ sync_window          0              1 to 64
 sync_window          65             1 to 64
 trim                 ''             auto, off or zero
 trim                 on             auto, off or zero
+control              ''             the path of a socket, or none
+profile              ''             auto, stock, tree
+profile              Stock          auto, stock, tree
+stripe_cache_size    ''             \(allowed 17\.\.262144\)
+stripe_cache_size    -1             \(allowed 17\.\.262144\)
+stripe_cache_size    0              \(allowed 17\.\.262144\)
+stripe_cache_size    16             \(allowed 17\.\.262144\)
+stripe_cache_size    262145         \(allowed 17\.\.262144\)
+stripe_cache_size    4K             \(allowed 17\.\.262144\)
+stripe_cache_size_default 16        \(allowed 0, 17\.\.262144\)
+stripe_cache_size_max 32767         \(allowed 0, 32768\.\.262144\)
+stripe_cache_size_max 262145        \(allowed 0, 32768\.\.262144\)
+group_thread_cnt     -2             \(allowed -1, 0\.\.8192\)
+group_thread_cnt     8193           \(allowed -1, 0\.\.8192\)
+group_thread_cnt     many           \(allowed -1, 0\.\.8192\)
+group_thread_cnt_default ''         \(allowed -1, 0\.\.256\)
+group_thread_cnt_default many       \(allowed -1, 0\.\.256\)
+max_stripe_batch     0              \(allowed 1\.\.256\)
+max_stripe_batch     257            \(allowed 1\.\.256\)
+preread_bypass_threshold -1         \(allowed 0\.\.stripe_cache_size\)
+nr_stripe_hash_locks 7              \(allowed 0, 8, 16, 32\)
+nr_stripe_hash_locks 12             \(allowed 0, 8, 16, 32\)
+nr_stripe_hash_locks 64             \(allowed 0, 8, 16, 32\)
+rmw_level            ''             \(allowed 0, 1, 2\)
+rmw_level            3              \(allowed 0, 1, 2\)
+rmw_level            -1             \(allowed 0, 1, 2\)
+skip_copy            ''             \(allowed 0, 1\)
+skip_copy            2              \(allowed 0, 1\)
 END
 }
 
-# check_message KEY VALUE REGEX: is it in refused.log, in one line?
+# check_message KEY VALUE REGEX: is it in refused.log, in one line?  Tunables
+# are named as when they are set while serving.
 check_message() {
     local key=$1 value=$2 regex=$3
-    grep -qF -- "$key=$value: " refused.log ||
+    grep -qF -e "$key=$value: " -e "$key: $value: Invalid argument" refused.log ||
         fail "the message does not name $key=$value: $(cat refused.log)"
     grep -qE -- "$regex" refused.log ||
         fail "$key=$value: \"$regex\" is not in: $(cat refused.log)"
@@ -139,7 +157,7 @@ done
 # Nothing was forgotten above.
 dump >dump.txt
 sed -n 's/^uraid_param_\([^=]*\)=.*/\1/p' dump.txt >keys
-[ "$(wc -l <keys)" -ge 29 ]
+[ "$(wc -l <keys)" -ge 36 ]
 while read -r key; do
     bad_values | grep -q "^$key " || fail "no bad value of $key is tested"
 done <keys
@@ -190,10 +208,18 @@ tls-verify=no
 tls-username=alice
 stripe_cache_size=auto
 stripe_cache_size=17
+queue-depth=1
+queue-depth=1024
 stripe_cache_size=262144
-nr_hash_locks=0
-nr_hash_locks=auto
-nr_hash_locks=32
+stripe_cache_size_max=0
+stripe_cache_size_max=262144
+group_thread_cnt=-1
+group_thread_cnt=8192
+default_group_thread_cnt=-5
+default-group-thread-cnt=0
+nr_stripe_hash_locks=0
+nr_stripe_hash_locks=auto
+nr_stripe_hash_locks=32
 rmw_level=0
 rmw_level=2
 skip_copy=0
@@ -213,6 +239,12 @@ END
 dump stripe-cache-size=1000 | grep -qx uraid_value_stripe_cache_size=1000
 dump stripe-cache_size=99 raid_devices=6 stripe_cache_size=1001 |
     grep -qx uraid_value_stripe_cache_size=1001
+
+# Tunables that are not for the command line, and those of md that are none.
+uraid_refuses 'stripe_size: is read-only' stripe_size=4096
+uraid_refuses 'write_stats: can only be written while' write_stats=0
+uraid_refuses 'unknown parameter "sync_thread_cnt"' sync_thread_cnt=2
+uraid_refuses 'unknown parameter "nr_hash_locks"; the nearest is' nr_hash_locks=8
 
 # Unknown keys: the nearest one is named.
 uraid_refuses 'unknown parameter "memebr"; the nearest is "member"' memebr=/d0
@@ -239,6 +271,10 @@ refused 'contradict' start-dirty-degraded=yes start-degraded=no member=d0
 refused 'layout=ddf-N-restart with level=5' level=5 layout=ddf-N-restart \
     member=d0
 refused 'raid-devices=3 with level=6: a RAID-6 has 4' level=6 raid-devices=3 \
+    member=d0
+refused 'preread_bypass_threshold: 1001: Invalid argument .allowed 0..1000' \
+    preread_bypass_threshold=1001 stripe_cache_size=1000 member=d0
+refused 'two spellings' group_thread_cnt_default=1 default_group_thread_cnt=1 \
     member=d0
 refused 'tls=off and tls-psk= contradict' tls=off tls-psk=psk member=d0
 refused 'tls-certificates= and tls-psk=' tls-certificates=pki tls-psk=psk \

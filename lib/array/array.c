@@ -156,6 +156,10 @@ make_engine (struct array *a, struct uraid_error *e)
   cfg.nr_hash_locks = a->opt.nr_hash_locks;
   cfg.rmw_level = a->opt.rmw_level;
   cfg.skip_copy = a->opt.skip_copy;
+  cfg.group_thread_cnt = a->opt.group_thread_cnt;
+  cfg.max_stripe_batch = a->opt.max_stripe_batch;
+  cfg.preread_bypass_threshold = a->opt.preread_bypass_threshold;
+  cfg.topology = a->opt.topology;
   cfg.read_only = a->opt.read_only || a->opt.maybe_read_only;
   cfg.ops = &slots_engine_ops;
   cfg.ops_user = a;
@@ -569,6 +573,12 @@ uint64_t
 array_chunk_bytes (const struct array *a)
 {
   return a->geo.chunk_bytes;
+}
+
+unsigned
+array_nr_slots (const struct array *a)
+{
+  return a->geo.raid_disks;
 }
 
 const char *

@@ -44,8 +44,12 @@ struct array_options {
   unsigned nr_lanes;
   int rmw_level;
   bool skip_copy;
-  uint64_t safe_mode_delay_ms;  /* 0 = never go clean while serving */
-  uint64_t bitmap_time_base_ms; /* 0 = the bitmap's own daemon_sleep */
+  unsigned group_thread_cnt; /* as in struct engine_config */
+  unsigned max_stripe_batch;
+  unsigned preread_bypass_threshold;
+  const struct topology *topology; /* outlives the array */
+  uint64_t safe_mode_delay_ms;     /* 0 = never go clean while serving */
+  uint64_t bitmap_time_base_ms;    /* 0 = the bitmap's own daemon_sleep */
 };
 
 /* Connect to all members, read superblocks and bitmap, decide.  One thread,
@@ -97,6 +101,7 @@ extern bool array_can_zero (const struct array *a);
 /* Smallest block the members want (512 or more), the chunk, ... */
 extern uint32_t array_min_block (const struct array *a);
 extern uint64_t array_chunk_bytes (const struct array *a);
+extern unsigned array_nr_slots (const struct array *a); /* raid disks */
 /* "RAID-6, 6 members (1 missing), chunk 64K, left-symmetric, ..." */
 extern void array_describe (struct array *a, char *buf, size_t size);
 extern const char *array_name (const struct array *a);

@@ -99,6 +99,11 @@ struct array {
   bool job_running, job_stuck, job_progressed;
   enum array_job job;
   uint64_t job_fault_seq;
+  /* For read-outs: where and when the job at hand began, and whether the last
+   * superblock update was cut short for good.
+   */
+  uint64_t job_start_bytes, job_start_ms, job_started_utc;
+  bool was_broken;
   struct recorded_waiter {
     struct lane *lane;
     struct lane_work *work;

@@ -9,6 +9,7 @@
 #include "array_int.h"
 
 #include <errno.h>
+#include <time.h>
 
 /* Where recovery must begin: the lowest of those that recover. */
 static bool
@@ -57,6 +58,9 @@ array_job_wait (struct array *a, uint64_t *ret_from_bytes)
     a->job = job;
     a->job_running = true;
     a->job_pos_bytes = *ret_from_bytes;
+    a->job_start_bytes = *ret_from_bytes;
+    a->job_start_ms = now_ms ();
+    a->job_started_utc = (uint64_t)time (NULL);
     a->job_fault_seq = atomic_load (&a->fault_seq);
     a->last_checkpoint_ms = now_ms ();
     /* RESYNC has been in force since array_open: no write may trust parity

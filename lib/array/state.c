@@ -79,5 +79,7 @@ array_set_state (struct array *a, enum array_state to)
 {
   assert (array_state_legal (array_get_state (a), to));
   atomic_store (&a->state, (int)to);
+  if (to == ARRAY_BROKEN)
+    a->was_broken = true;
   pthread_cond_broadcast (&a->state_cond);
 }

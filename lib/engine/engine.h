@@ -19,6 +19,7 @@
 #include "../member/lane.h"
 #include "../member/member.h"
 #include "../stripecache/stripecache.h"
+#include "../stripecache/topology.h"
 
 struct engine;
 
@@ -68,7 +69,11 @@ struct engine_config {
   unsigned nr_hash_locks;     /* power of two */
   int rmw_level;              /* 0 never, 1 by cost, 2 whenever it can */
   bool skip_copy;             /* member writes go out of client buffers */
-  bool read_only;             /* repairs are not written back (start value) */
+  unsigned group_thread_cnt;  /* most workers of a NUMA node; 0 = none */
+  unsigned max_stripe_batch;  /* most runs that a worker takes at once */
+  unsigned preread_bypass_threshold;
+  const struct topology *topology; /* outlives the engine */
+  bool read_only; /* repairs are not written back (start value) */
   const struct engine_ops *ops;
   void *ops_user;
 };
@@ -157,6 +162,24 @@ extern void engine_sync_segment (struct engine *e, struct engine_sync *s);
 extern void engine_sync_advance (struct engine *e, uint64_t pos_bytes);
 /* The work is over; COMPLETE: all of it is done. */
 extern void engine_sync_end (struct engine *e, bool complete);
+
+/* --- changes while requests run (tune.c): any thread but a lane's or a
+ * worker's, one at a time; values as in struct engine_config, in range ---
+ */
+
+/* A new bound in stripes; what is above it is given back by and by. */
+extern void engine_set_stripe_cache_size (struct engine *e, unsigned stripes);
+extern void engine_set_rmw_level (struct engine *e, int level);
+extern void engine_set_skip_copy (struct engine *e, bool on);
+/* The same number again does nothing.  0, or -errno with a text: then the old
+ * number stays.
+ */
+extern int engine_set_group_thread_cnt (struct engine *e, unsigned per_group,
+                                        struct uraid_error *err);
+extern void engine_set_max_stripe_batch (struct engine *e, unsigned runs);
+extern void engine_set_preread_bypass_threshold (struct engine *e, unsigned n);
+/* The counters of writes by kind and their reads become 0. */
+extern void engine_reset_write_stats (struct engine *e);
 
 extern struct engine_stats *engine_get_stats (struct engine *e);
 extern void engine_cache_stats (struct engine *e,

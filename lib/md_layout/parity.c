@@ -640,3 +640,46 @@ parity_check (const struct parity *pp, const struct row_map *rm,
     *ret_slot = v.slot;
   return v.where;
 }
+
+/*----- What computes it -----*/
+
+#define TEXT_OF(number) #number
+#define TEXT(macro) TEXT_OF (macro)
+
+/* ISA-L has no function that tells, and older ones have no macro either. */
+const char *
+parity_library_version (void)
+{
+#ifdef ISAL_MAJOR_VERSION
+  return TEXT (ISAL_MAJOR_VERSION) "." TEXT (ISAL_MINOR_VERSION) "." TEXT (
+      ISAL_PATCH_VERSION);
+#else
+  return "unknown";
+#endif
+}
+
+/* ISA-L decides by CPUID and does not tell, so the rule of its dispatcher is
+ * repeated here: for AVX-512 it wants all five parts.
+ */
+const char *
+parity_kernels (void)
+{
+#if defined(__x86_64__)
+  __builtin_cpu_init ();
+  if (__builtin_cpu_supports ("avx512f") &&
+      __builtin_cpu_supports ("avx512bw") &&
+      __builtin_cpu_supports ("avx512vl") &&
+      __builtin_cpu_supports ("avx512cd") &&
+      __builtin_cpu_supports ("avx512dq"))
+    return "avx512";
+  if (__builtin_cpu_supports ("avx2"))
+    return "avx2";
+  if (__builtin_cpu_supports ("avx"))
+    return "avx";
+  return __builtin_cpu_supports ("sse4.1") ? "sse" : "base";
+#elif defined(__aarch64__)
+  return "neon";
+#else
+  return "base";
+#endif
+}

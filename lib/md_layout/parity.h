@@ -82,6 +82,13 @@ extern enum parity_where parity_check (const struct parity *pp,
  */
 extern int parity_self_check (struct uraid_error *e);
 
+/* The version of ISA-L that this was compiled with ("2.30.0", or "unknown"),
+ * and the instructions it uses on this machine: "avx512", "avx2", "avx",
+ * "sse", "neon" or "base".  Constants.
+ */
+extern const char *parity_library_version (void);
+extern const char *parity_kernels (void);
+
 /* The scalar reference (parity_ref.c), for tests and the self check. */
 extern uint8_t parity_ref_mul (uint8_t a, uint8_t b);
 extern uint8_t parity_ref_pow2 (unsigned e); /* g^e */

@@ -2,9 +2,9 @@
  * Copyright (c) the uraid authors
  *
  * Tests of the pure functions in plugin/: does the command line say
- * read-only (cmdline.c), numbers and automatic values (values.c), relative
- * paths in addresses (address.c).  The plugin itself cannot be linked with a
- * program, so their sources are included.  Single-threaded.
+ * read-only (cmdline.c), numbers (values.c), relative paths in addresses
+ * (address.c).  The plugin itself cannot be linked with a program, so their
+ * sources are included.  Single-threaded.
  * Run alone: tests/unit/test-cmdline (CK_FORK=no to debug).
  */
 #include <config.h>
@@ -188,35 +188,6 @@ START_TEST (words)
 }
 END_TEST
 
-#define GIB(n) ((uint64_t)(n) << 30)
-
-START_TEST (stripe_cache_by_memory)
-{
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (8), 6), 256);
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (12), 6), 256);
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (64), 8), 3584);
-  /* 125.4 GiB */
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (1254) / 10, 16), 3884);
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (256), 12), 4096);
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (256), 24), 4096);
-  ck_assert_uint_eq (auto_stripe_cache_size (UINT64_MAX, 1), 4096);
-  ck_assert_uint_eq (auto_stripe_cache_size (GIB (64), 0), 256);
-}
-END_TEST
-
-START_TEST (hash_locks_by_cpus)
-{
-  static const unsigned cases[][2] = {
-      {0, 8},   {1, 8},   {4, 8},   {8, 8},    {9, 16},
-      {17, 32}, {22, 32}, {32, 32}, {128, 32}, {UINT32_MAX, 32},
-  };
-  int i;
-
-  for (i = 0; i < NR (cases); i++)
-    ck_assert_uint_eq (auto_hash_locks (cases[i][0]), cases[i][1]);
-}
-END_TEST
-
 /*----- Addresses -----*/
 
 static const struct {
@@ -278,8 +249,6 @@ suite (void)
   tcase_add_loop_test (tc, duration, 0, NR (durations));
   tcase_add_test (tc, sizes);
   tcase_add_test (tc, words);
-  tcase_add_test (tc, stripe_cache_by_memory);
-  tcase_add_test (tc, hash_locks_by_cpus);
   tcase_add_loop_test (tc, address, 0, NR (addresses));
   suite_add_tcase (s, tc);
   return s;
