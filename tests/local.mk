@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	tests/unit/test-signature \
 	tests/unit/test-sizing \
 	tests/unit/test-stripecache \
+	tests/unit/test-workers \
 	$(NULL)
 
 # Shell scripts, one behaviour each.
@@ -92,6 +93,7 @@ TSAN_TESTS = \
 	tests/unit/test-lane \
 	tests/unit/test-member \
 	tests/unit/test-stripecache \
+	tests/unit/test-workers \
 	$(NULL)
 
 # Enough to know that a tarball is whole: make distcheck-quick.
