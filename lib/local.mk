@@ -47,6 +47,8 @@ lib_liburaid_la_SOURCES = \
 	lib/stripecache/stripecache.h \
 	lib/stripecache/topology.c \
 	lib/stripecache/topology.h \
+	lib/stripecache/workers.c \
+	lib/stripecache/workers.h \
 	lib/engine/engine.c \
 	lib/engine/engine.h \
 	lib/engine/engine_int.h \

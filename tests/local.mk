@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	tests/unit/test-sizing \
 	tests/unit/test-stripecache \
 	tests/unit/test-tunables \
+	tests/unit/test-workers \
 	$(NULL)
 
 # Shell scripts, one behaviour each.
@@ -102,6 +103,7 @@ TSAN_TESTS = \
 	tests/unit/test-lane-merge \
 	tests/unit/test-member \
 	tests/unit/test-stripecache \
+	tests/unit/test-workers \
 	$(NULL)
 
 # Enough to know that a tarball is whole: make distcheck-quick.

@@ -22,7 +22,7 @@
 #define AUTOSIZE_THREADS_AUTO (-1)
 #define AUTOSIZE_THREADS_MOST 8192u /* at run time */
 #define AUTOSIZE_THREADS_CAP 256u   /* automatic, and as a default */
-/* max_stripe_batch, and queued stripes a worker that is woken. */
+/* max_stripe_batch, in stripes. */
 #define AUTOSIZE_BATCH 8u
 #define AUTOSIZE_BATCH_MOST 256u
 
