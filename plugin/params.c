@@ -17,6 +17,7 @@
 #define NBDKIT_API_VERSION 2
 #include <nbdkit-plugin.h>
 
+#include "../lib/stripecache/autosize.h"
 #include "debug.h"
 #include "params_internal.h"
 #include "values.h"
@@ -286,6 +287,7 @@ params_array_options (struct array_options *ret)
               .open_timeout_ms = params.open_timeout_ms,
               .request_timeout_ms = params.request_timeout_ms,
               .connections = (unsigned)params.connections,
+              .queue_depth = (unsigned)params.queue_depth,
               .tls = params.tls,
               .tls_certificates = params.tls_certificates,
               .tls_psk_file = params.tls_psk,
@@ -306,9 +308,8 @@ params_array_options (struct array_options *ret)
       .read_only = params.start_ro,
       .stripe_cache_size = params_tune_number ("stripe_cache_size"),
       .nr_hash_locks = params_tune_number ("nr_stripe_hash_locks"),
-      /* A lane for each connection: a further one without a lane would idle.
-       */
-      .nr_lanes = (unsigned)params.connections,
+      .nr_lanes = autosize_lanes (params_topology ()->nr_cpus,
+                                  (unsigned)params.connections),
       .rmw_level = (int)params_tune_number ("rmw_level"),
       .skip_copy = params_tune_number ("skip_copy") != 0,
       .group_thread_cnt = params_tune_number ("group_thread_cnt"),

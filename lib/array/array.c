@@ -291,6 +291,8 @@ array_start (struct array *a, struct uraid_error *e)
   int r = lanes_start (a->lanes, e);
   sigset_t all, old;
 
+  if (r == 0)
+    r = engine_start_workers (a->engine, e);
   if (r < 0)
     return r;
   sigfillset (&all);

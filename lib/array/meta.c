@@ -30,6 +30,7 @@
 #define CHECKPOINT_MS 60000
 #define POLL_MIN_MS 10
 #define POLL_MAX_MS 1000
+#define IDLE_SHRINK_MS 60000
 
 uint64_t
 now_ms (void)
@@ -359,6 +360,12 @@ step_stop (struct array *a, struct meta_batch *b)
     array_set_state (a, ARRAY_STOPPED);
 }
 
+/* Since when nothing was asked for. */
+struct quiet {
+  uint64_t requests, since_ms;
+  bool shrunk;
+};
+
 static bool
 idle (const struct array *a)
 {
@@ -421,11 +428,31 @@ sleep_until (struct array *a, uint64_t at_ms)
   pthread_cond_timedwait (&a->meta_cond, &a->lock, &ts);
 }
 
+/* Memory that a busy time has left is given back after a quiet one. */
+static void
+shrink_when_idle (struct array *a, struct quiet *q)
+{
+  const struct engine_stats *st = engine_get_stats (a->engine);
+  uint64_t requests =
+      atomic_load (&st->runs) + atomic_load (&st->direct_reads);
+
+  if (requests != q->requests) {
+    q->requests = requests;
+    q->since_ms = now_ms ();
+    q->shrunk = false;
+  }
+  else if (!q->shrunk && now_ms () - q->since_ms >= IDLE_SHRINK_MS) {
+    engine_idle (a->engine);
+    q->shrunk = true;
+  }
+}
+
 void *
 meta_main (void *arg)
 {
   struct array *a = arg;
   struct meta_batch *b = meta_batch_new (a);
+  struct quiet quiet = {.since_ms = now_ms ()};
   uint64_t swept = now_ms ();
 
   if (b == NULL)
@@ -447,6 +474,7 @@ meta_main (void *arg)
       a->update_wanted++;
       continue;
     }
+    shrink_when_idle (a, &quiet);
     sleep_until (a, next_wake_ms (a));
   }
   pthread_mutex_unlock (&a->lock);

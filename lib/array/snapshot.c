@@ -60,7 +60,8 @@ copy_counters (const struct member *m, struct snapshot_member *ret)
   ret->read_bytes = atomic_load (&m->read_bytes);
   ret->writes = atomic_load (&m->writes);
   ret->write_bytes = atomic_load (&m->write_bytes);
-  /* in_flight and latency_us stay 0 until the lanes count them. */
+  ret->in_flight = atomic_load (&m->in_flight);
+  ret->latency_us = atomic_load (&m->latency_us);
   if (atomic_load (&m->state) == MEMBER_CONNECTED)
     ret->connections = m->nr_conns;
 }
@@ -228,11 +229,20 @@ copy_engine (struct array *a, struct array_snapshot *s)
   const _Atomic uint64_t *from =
       (const _Atomic uint64_t *)engine_get_stats (a->engine);
   _Atomic uint64_t *to = (_Atomic uint64_t *)&s->stats;
+  struct engine_worker_stats w;
 
   for (size_t i = 0; i < NR_COUNTERS; i++)
     atomic_init (&to[i], atomic_load (&from[i]));
   engine_cache_stats (a->engine, &s->cache);
-  /* The workers stay 0: lanes do all the work. */
+  engine_worker_stats (a->engine, &w);
+  s->workers = (struct snapshot_workers){
+      .group_thread_cnt = w.group_thread_cnt,
+      .groups = w.groups,
+      .running = w.running,
+      .workers_peak = w.peak,
+      .wakes = w.wakes,
+      .threads = w.threads,
+  };
 }
 
 int

@@ -268,6 +268,7 @@ static const struct {
     COUNTER (prereads),
     COUNTER (direct_reads),
     COUNTER (recon_reads),
+    COUNTER (cached_reads),
     COUNTER (combined),
     COUNTER (copied_bytes),
     COUNTER (runs),

@@ -39,6 +39,14 @@ engine_new (const struct engine_config *cfg, struct engine **ret,
       stripecache_new (e->n, e->seg_stripes, cfg->stripe_cache_size,
                        cfg->nr_hash_locks, e->pages, &e->sc) < 0)
     goto enomem;
+  if (cfg->topology != NULL) {
+    int r = workers_new (cfg->topology, &e->workers, err);
+
+    if (r < 0) {
+      engine_free (e);
+      return r;
+    }
+  }
   *ret = e;
   return 0;
 
@@ -52,6 +60,7 @@ engine_free (struct engine *e)
 {
   if (e == NULL)
     return;
+  workers_free (e->workers);
   stripecache_free (e->sc);
   pages_free (e->pages);
   free (e->slot);

@@ -37,8 +37,8 @@ enum slot_fault {
 };
 
 struct engine_ops {
-  /* The member of SLOT must leave service.  On a lane's thread; must not
-   * block.  The callee calls engine_set_slot (SLOT_MISSING) before it
+  /* The member of SLOT must leave service.  On a lane's or a worker's thread;
+   * must not block.  The callee calls engine_set_slot (SLOT_MISSING) before it
    * returns, unless the array is already beyond what parity covers.  May be
    * called more than once for one failure.
    */
@@ -50,7 +50,7 @@ struct engine_ops {
    */
   bool (*when_recorded) (void *user, struct lane *lane, struct lane_work *w);
   /* A read error of a live member was repaired (SECTORS > 0) or seen
-   * (SECTORS = 0).  On a lane's thread; must not block.
+   * (SECTORS = 0).  On a lane's or a worker's thread; must not block.
    */
   void (*read_error) (void *user, unsigned slot, uint64_t sectors);
   /* May parity at this member range be wrong although sync_pos has not
@@ -80,9 +80,9 @@ struct engine_config {
 
 struct engine_stats {
   _Atomic uint64_t write_full, write_rcw, write_rmw, write_reconstruct,
-      write_data_only, prereads, direct_reads, recon_reads, cached_reads, combined,
-      copied_bytes, runs, waits, corrected_sectors, resynced_segments,
-      recovered_segments, parity_rewrites;
+      write_data_only, prereads, direct_reads, recon_reads, cached_reads,
+      combined, copied_bytes, runs, waits, corrected_sectors,
+      resynced_segments, recovered_segments, parity_rewrites;
 };
 
 extern int engine_new (const struct engine_config *cfg, struct engine **ret,
@@ -180,6 +180,24 @@ extern void engine_set_max_stripe_batch (struct engine *e, unsigned runs);
 extern void engine_set_preread_bypass_threshold (struct engine *e, unsigned n);
 /* The counters of writes by kind and their reads become 0. */
 extern void engine_reset_write_stats (struct engine *e);
+
+/* Start what engine_config says of workers.  After the fork, before the first
+ * request.  0 or -errno with a text.
+ */
+extern int engine_start_workers (struct engine *e, struct uraid_error *err);
+
+struct engine_worker_stats {
+  unsigned group_thread_cnt, groups, running, peak, threads;
+  uint64_t wakes, batches, items, changes; /* see workers.h */
+};
+extern void engine_worker_stats (struct engine *e,
+                                 struct engine_worker_stats *ret);
+
+/* Nobody has asked for anything for a while: shrink the cache to what md holds
+ * at least, give free memory back.  Any thread.
+ */
+#define ENGINE_IDLE_STRIPES 256
+extern void engine_idle (struct engine *e);
 
 extern struct engine_stats *engine_get_stats (struct engine *e);
 extern void engine_cache_stats (struct engine *e,

@@ -10,14 +10,17 @@
  *     for neighbouring stripes, a run (struct run).
  *
  * Who touches what: a run and its pieces belong to whoever starts it (request
- * thread, sync thread or lane) until its first commands are submitted, then
- * to its lane.  The waiter lists are under the bucket lock.
+ * thread, sync thread, lane or worker) until its first commands are submitted,
+ * then to its lane; with workers, the lane hands it to one of them when all
+ * commands have completed, until the next are submitted.  The waiter lists are
+ * under the bucket lock.
  */
 #ifndef URAID_ENGINE_INT_H
 #define URAID_ENGINE_INT_H
 
 #include <semaphore.h>
 
+#include "../stripecache/workers.h"
 #include "engine.h"
 #include "plan.h"
 
@@ -34,6 +37,10 @@ struct engine_slot {
 
 #define ENGINE_STREAMS 64
 
+/* The fields of cfg that tune.c changes while requests run. */
+#define ENGINE_TUNED(e, field)                                                \
+  __atomic_load_n (&(e)->cfg.field, __ATOMIC_RELAXED)
+
 struct engine {
   /* Set once. */
   struct engine_config cfg;
@@ -43,6 +50,7 @@ struct engine {
   struct pages *pages;
   struct stripecache *sc;
   struct engine_slot *slot; /* n entries */
+  struct workers *workers;  /* or NULL: lanes do all the work */
 
   /* Background work: segments below sync_pos are done, and so are those whose
    * number + 1 stands in sync_done[segno % window].  An entry is overwritten
@@ -93,6 +101,7 @@ struct piece {
   struct io *io;            /* READ, WRITE */
   struct engine_sync *sync; /* SYNC */
   int bad_slot;             /* a direct read of it failed, or -1 */
+  unsigned group;           /* of workers, where its thread runs */
   struct piece *next;       /* in a run */
   unsigned nr_ext;
   struct piece_ext ext[];
@@ -138,6 +147,7 @@ struct run {
   unsigned tries;
   int err; /* positive errno for all pieces */
   struct lane_work work;
+  struct work_item item;  /* while a worker is to go on with it */
   struct plan_slot *ps;   /* n entries, masks relative to the segment */
   struct run_slot slot[]; /* n entries */
 };

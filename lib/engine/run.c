@@ -123,6 +123,7 @@ run_new (struct engine *e, struct piece *p)
   r->rm =
       geometry_row (e->geo, (p->segno << e->seg_shift) >> e->geo->chunk_shift);
   r->all_zero = r->may_trim = true;
+  r->item.group = p->group;
   atomic_fetch_add (&e->stats.runs, 1);
   return r;
 }
@@ -297,17 +298,69 @@ take_waiters (struct engine *e, struct segment *seg)
 }
 
 static void
+run_start (struct run *r)
+{
+  r->lane = lanes_pick (r->e->cfg.lanes);
+  if (r->kind == PIECE_WRITE)
+    write_start (r);
+  else
+    decode_start (r);
+}
+
+static void
+start_item (struct work_item *item)
+{
+  run_start ((struct run *)((char *)item - offsetof (struct run, item)));
+}
+
+/* Will nothing have to be read?  A guess: the plan is made later. */
+static bool
+writes_all (const struct run *r)
+{
+  stripe_mask all = mask_range (r->claim.first, r->claim.nr);
+
+  if (r->kind != PIECE_WRITE)
+    return false;
+  for (unsigned i = 0; i < r->e->geo->data_disks; i++)
+    if (r->ps[r->rm->data_slot[i]].full != all)
+      return false;
+  return true;
+}
+
+/* Let a worker of the group that R came from call FN; or, without workers, the
+ * calling thread.
+ */
+static void
+run_hand_over (struct run *r, void (*fn) (struct work_item *item),
+               bool preread)
+{
+  r->item.fn = fn;
+  r->item.preread = preread;
+  if (r->e->workers == NULL || !workers_queue (r->e->workers, &r->item))
+    fn (&r->item);
+}
+
+/* In the thread that has brought the request: it would only sleep. */
+static void
 start_runs (struct run *list)
 {
   struct run *r, *next;
 
   for (r = list; r != NULL; r = next) {
     next = r->next;
-    r->lane = lanes_pick (r->e->cfg.lanes);
-    if (r->kind == PIECE_WRITE)
-      write_start (r);
-    else
-      decode_start (r);
+    run_start (r);
+  }
+}
+
+/* Runs that had waited, in a lane or a worker. */
+static void
+start_waiters (struct run *list)
+{
+  struct run *r, *next;
+
+  for (r = list; r != NULL; r = next) {
+    next = r->next;
+    run_hand_over (r, start_item, !writes_all (r));
   }
 }
 
@@ -318,6 +371,8 @@ piece_enqueue (struct engine *e, struct piece *p)
   struct run *list = NULL;
   bool wait;
 
+  if (e->workers != NULL && ENGINE_TUNED (e, group_thread_cnt) > 0)
+    p->group = topology_current_group (e->cfg.topology);
   if (seg == NULL) {
     fail_piece (p, ENOMEM);
     return;
@@ -433,6 +488,12 @@ run_continue (struct run *r)
 }
 
 static void
+continue_item (struct work_item *item)
+{
+  run_continue ((struct run *)((char *)item - offsetof (struct run, item)));
+}
+
+static void
 run_cmd_done (struct member_cmd *cmd)
 {
   struct run *r = cmd->user;
@@ -440,7 +501,7 @@ run_cmd_done (struct member_cmd *cmd)
   if (cmd->err != 0 && cmd_failed (r, cmd))
     r->retry = true;
   if (--r->outstanding == 0)
-    run_continue (r);
+    run_hand_over (r, continue_item, false);
 }
 
 void
@@ -510,7 +571,7 @@ run_end (struct run *r)
     fail_piece (p, r->err);
   }
   run_free (r);
-  start_runs (list);
+  start_waiters (list);
 }
 
 unsigned

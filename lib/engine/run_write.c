@@ -77,7 +77,7 @@ write_start (struct run *r)
   p.nr = r->claim.nr;
   p.parity_trusted = parity_trusted (r->e, r->member_off,
                                      (uint64_t)r->claim.nr * PAGES_BYTES);
-  p.rmw_level = r->e->cfg.rmw_level;
+  p.rmw_level = ENGINE_TUNED (r->e, rmw_level);
   p.slot = r->ps;
   plan_write (&p);
   r->plan = p.kind;
@@ -144,7 +144,7 @@ direct_ext (const struct run *r, unsigned i)
 {
   const struct piece_ext *found = NULL;
 
-  if (!r->e->cfg.skip_copy || r->ps[i].touched != r->ps[i].full)
+  if (!ENGINE_TUNED (r->e, skip_copy) || r->ps[i].touched != r->ps[i].full)
     return NULL;
   for (const struct piece *p = r->pieces; p != NULL; p = p->next)
     for (unsigned k = 0; k < p->nr_ext; k++)

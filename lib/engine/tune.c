@@ -9,6 +9,8 @@
 
 #include "engine_int.h"
 
+#include <errno.h>
+
 /* cfg is read as plain memory elsewhere; one word is written whole. */
 #define STORE(field, value)                                                   \
   __atomic_store_n (&e->cfg.field, value, __ATOMIC_RELAXED)
@@ -36,21 +38,72 @@ int
 engine_set_group_thread_cnt (struct engine *e, unsigned per_group,
                              struct uraid_error *err)
 {
-  (void)err;
-  STORE (group_thread_cnt, per_group);
-  return 0;
+  int r = 0;
+
+  if (e->workers != NULL)
+    r = workers_set_count (e->workers, per_group, err);
+  else if (per_group > 0)
+    r = uraid_error_set (err, EINVAL,
+                         "group_thread_cnt: %u: this array has no workers",
+                         per_group);
+  if (r == 0)
+    STORE (group_thread_cnt, per_group);
+  return r;
 }
 
 void
 engine_set_max_stripe_batch (struct engine *e, unsigned runs)
 {
+  struct uraid_error ignored;
+
   STORE (max_stripe_batch, runs);
+  if (e->workers != NULL)
+    (void)workers_set_batch (e->workers, runs, &ignored);
 }
 
 void
 engine_set_preread_bypass_threshold (struct engine *e, unsigned n)
 {
   STORE (preread_bypass_threshold, n);
+  if (e->workers != NULL)
+    workers_set_bypass (e->workers, n);
+}
+
+int
+engine_start_workers (struct engine *e, struct uraid_error *err)
+{
+  engine_set_max_stripe_batch (e, e->cfg.max_stripe_batch > 0
+                                      ? e->cfg.max_stripe_batch
+                                      : WORKERS_BATCH);
+  engine_set_preread_bypass_threshold (e, e->cfg.preread_bypass_threshold);
+  return engine_set_group_thread_cnt (e, e->cfg.group_thread_cnt, err);
+}
+
+void
+engine_worker_stats (struct engine *e, struct engine_worker_stats *ret)
+{
+  struct workers_stats w = {0};
+
+  *ret = (struct engine_worker_stats){.group_thread_cnt =
+                                          ENGINE_TUNED (e, group_thread_cnt)};
+  if (e->workers == NULL)
+    return;
+  workers_get_stats (e->workers, &w);
+  ret->groups = e->cfg.topology->nr_nodes;
+  ret->running = w.running;
+  ret->peak = w.peak;
+  ret->threads = w.threads;
+  ret->wakes = w.wakes;
+  ret->batches = w.batches;
+  ret->items = w.items;
+  ret->changes = w.changes;
+}
+
+void
+engine_idle (struct engine *e)
+{
+  stripecache_shrink (e->sc, ENGINE_IDLE_STRIPES);
+  pages_trim (e->pages);
 }
 
 void

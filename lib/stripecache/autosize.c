@@ -115,6 +115,18 @@ autosize_hash_locks (unsigned cpus)
   return n;
 }
 
+unsigned
+autosize_lanes (unsigned cpus, unsigned connections)
+{
+  unsigned lanes = cpus / 4;
+
+  if (lanes < 1)
+    lanes = 1;
+  if (lanes > AUTOSIZE_LANES_MOST)
+    lanes = AUTOSIZE_LANES_MOST;
+  return lanes < connections ? lanes : connections;
+}
+
 void
 autosize_profile (enum autosize_profile profile, const struct topology *t,
                   unsigned members, struct autosize_values *ret)

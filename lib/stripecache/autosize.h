@@ -25,6 +25,7 @@
 /* max_stripe_batch, in stripes. */
 #define AUTOSIZE_BATCH 8u
 #define AUTOSIZE_BATCH_MOST 256u
+#define AUTOSIZE_LANES_MOST 4
 
 /* L1: 256 stripes, and one part in 512 of the memory beyond 12 GiB; at most
  * 4096.
@@ -68,6 +69,11 @@ extern unsigned autosize_group_thread_start (int64_t setting, unsigned cpus,
 
 /* L63: CPUs rounded up to a power of two, 8 ... 32. */
 extern unsigned autosize_hash_locks (unsigned cpus);
+
+/* Lanes (event loop threads): one up to 4 CPUs, then one for each 4, at most
+ * 4, and never more than there are connections to a member.
+ */
+extern unsigned autosize_lanes (unsigned cpus, unsigned connections);
 
 /* L72: all start values at once. */
 enum autosize_profile {

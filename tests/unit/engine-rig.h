@@ -423,6 +423,13 @@ check_members (void)
   free (block);
 }
 
+/* Two nodes, 0 and 2, of two CPUs each. */
+static const struct topology two_nodes = {.nr_cpus = 4,
+                                          .nr_nodes = 2,
+                                          .max_node = 2,
+                                          .cpu_node = {0, 0, 2, 2},
+                                          .faked = true};
+
 static void
 world_open (const struct shape *sh, unsigned seed)
 {
@@ -434,6 +441,7 @@ world_open (const struct shape *sh, unsigned seed)
       .nr_hash_locks = 8,
       .rmw_level = sh->rmw_level,
       .skip_copy = sh->skip_copy,
+      .topology = &two_nodes,
       .ops = &ops,
   };
 

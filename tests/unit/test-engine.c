@@ -294,6 +294,32 @@ START_TEST (degraded_read_ahead)
 }
 END_TEST
 
+/* The cache shrinks when told to, and when nothing happens. */
+START_TEST (cache_shrinks)
+{
+  struct shape sh = plain (6, 6);
+  struct stripecache_stats st;
+
+  sh.member_bytes = 40 * CHUNK;
+  world_open (&sh, 13);
+  for (unsigned i = 0; i < 400; i++)
+    do_write ((i * 5) % 2048 * PAGE, PAGE, i, 0);
+  engine_cache_stats (world.e, &st);
+  ck_assert_uint_gt (st.stripes, 300);
+  engine_idle (world.e);
+  engine_cache_stats (world.e, &st);
+  ck_assert_uint_le (st.pages, 6 * ENGINE_IDLE_STRIPES);
+  ck_assert_uint_gt (st.stripes, 0);
+  engine_set_stripe_cache_size (world.e, 17);
+  engine_cache_stats (world.e, &st);
+  ck_assert_uint_le (st.pages, 6 * 17);
+  ck_assert_uint_eq (st.limit_pages, 6 * 17);
+  read_all ();
+  check_members ();
+  world_close ();
+}
+END_TEST
+
 /* The survivor that has most to do is spared. */
 START_TEST (degraded_survivors)
 {
@@ -609,6 +635,18 @@ clients_run (unsigned *rng, unsigned ops_each, unsigned nr_fail)
         world.geo.array_bytes < 300000 ? world.geo.array_bytes : 300000;
     MUST (pthread_create (&c[i].thread, NULL, client_main, &c[i]) == 0);
   }
+  /* Workers come and go under load. */
+  for (unsigned i = rnd (rng) % 4; i > 0; i--) {
+    struct uraid_error err;
+
+    MUST (engine_set_group_thread_cnt (world.e, rnd (rng) % 3, &err) == 0);
+    engine_set_max_stripe_batch (world.e, 1 + rnd (rng) % 16);
+    engine_set_preread_bypass_threshold (world.e, rnd (rng) % 3);
+    engine_set_rmw_level (world.e, (int)(rnd (rng) % 3));
+    engine_set_skip_copy (world.e, rnd (rng) % 2);
+    engine_set_stripe_cache_size (world.e, 17 + rnd (rng) % 256);
+    usleep (rnd (rng) % 4000);
+  }
   while (nr_fail-- > 0) {
     unsigned slot = rnd (rng) % world.geo.raid_disks;
     struct disk *d = &world.disk[slot];
@@ -723,6 +761,7 @@ make_suite (void)
   tcase_add_test (t, unreadable_parity_repaired_by_read);
   tcase_add_test (t, degraded_read_ahead);
   tcase_add_test (t, degraded_survivors);
+  tcase_add_test (t, cache_shrinks);
   tcase_add_loop_test (t, unreadable_in_sync, 0, 6);
   tcase_add_test (t, recovered_inside_segment);
   tcase_add_test (t, not_acknowledged_beyond_parity);
