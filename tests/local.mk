@@ -27,6 +27,7 @@ UNIT_TESTS = \
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-bench.sh \
 	tests/test-counted.sh \
 	tests/test-create-R15.sh \
 	tests/test-create-refuse.sh \
