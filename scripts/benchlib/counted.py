@@ -171,9 +171,10 @@ def small_sequential(counter):
 
 
 def degraded(counter):
-    counts, done = counter.count(counter.stream("read", 1 << 20), lost=True)
+    bs = max(1 << 20, counter.row_bytes)
+    counts, done = counter.count(counter.stream("read", bs), lost=True)
     stream = Goal("A", "read stream, one lost, bytes x",
-                  counts.read_bytes / (done << 20), 1.05, low=True)
+                  counts.read_bytes / (done * bs), 1.05, low=True)
     counts, done = counter.count(counter.each_block_once(), lost=True)
     expected = (counter.n - 1 + counter.k) / counter.n
     return [stream, Goal("A", "4K random read, one lost / model",

@@ -50,6 +50,14 @@ def degraded_write_cost(shape):
                  zip(lost_data, lost_parity, lost_other))
 
 
+def degraded_stream(shape, job):
+    """Bytes read for one byte of a stream, one member lost.  A request of
+    whole rows reads k of k + 1; one of m < k chunks reads k if the lost one is
+    among its own."""
+    m = min(max(job.block_bytes / shape.chunk_bytes, 1), shape.k)
+    return 1 + (shape.k - m) / shape.n
+
+
 def cost(job, shape):
     """Cost of a workload (fio.Job); None where depth 1 makes it a latency."""
     members = shape.n - 1 if job.degraded else shape.n
@@ -57,7 +65,8 @@ def cost(job, shape):
         return None
     if job.sequential:
         if job.read_share:
-            return Cost(1, 0, members, streams=True)
+            reads = degraded_stream(shape, job) if job.degraded else 1
+            return Cost(reads, 0, members, streams=True)
         return Cost(0, shape.n / shape.k, members, streams=True)
     read, write = 1, write_cost(shape)
     if job.degraded:

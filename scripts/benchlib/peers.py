@@ -192,15 +192,6 @@ class Stage:
                        self.setting.shape.n, self.setting.opt.size_bytes,
                        self.member_args)
 
-    def written(self, targets):
-        """All blocks are there before anything is measured."""
-        if self.fill:
-            argv = []
-            for i, t in enumerate(targets):
-                argv += ["--name=fill%d" % i, *t, "--rw=write", "--bs=1m",
-                         "--iodepth=8"]
-            self.setting.fio.counted(argv)
-
     def array(self, name, lost, more=()):
         what = name[0] + ("d" if lost else "")
 
@@ -208,7 +199,8 @@ class Stage:
             a = Array(self.setting, self.stack, self.tag + what,
                       self.members(what), [*self.setting.opt.param, *more],
                       lost)
-            self.written([["--ioengine=nbd", "--uri=" + a.uri()]])
+            if self.fill:
+                self.setting.fio.fill([a.uri()])
             return a
         a = self.once(what, make)
         return UriPeer(self.setting, name, a.servers(), a.uri())
@@ -216,8 +208,8 @@ class Stage:
     def raw(self):
         def make():
             m = self.members("r")
-            self.written([["--ioengine=nbd", "--uri=" + u]
-                          for u in m.uris()])
+            if self.fill:
+                self.setting.fio.fill(m.uris())
             return RawPeer(self.setting, m.servers)
         return self.once("raw", make)
 

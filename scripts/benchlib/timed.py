@@ -7,6 +7,8 @@ the figure is the part of it that is reached, E.  D: members in memory; the
 CPU binds, and the peers of the same run are what to look at.
 """
 import contextlib
+import os
+import resource
 
 from . import model
 from .btrfs import why_not
@@ -85,6 +87,17 @@ def run_rows(setting, regime, stage, ramp, jobs, finish, cap=None):
     return rows
 
 
+def present(size_bytes):
+    """Parameters of a memory member whose memory is there from the start, as
+    filling it under the cap would take too long.  Where one may not lock
+    memory: none."""
+    limit_bytes = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if (os.geteuid() == 0 or limit_bytes == resource.RLIM_INFINITY
+            or limit_bytes > 2 * size_bytes):
+        return ["allocator=malloc,mlock=true"]
+    return []
+
+
 def regime_b(setting):
     """Prints the table; rows and goals go to setting."""
     opt, shape = setting.opt, setting.shape
@@ -111,7 +124,8 @@ def regime_b(setting):
 
     with contextlib.ExitStack() as stack:
         stage = Stage(setting, stack, "B",
-                      ["--filter=rate", "rate=%dM" % opt.rate])
+                      ["--filter=rate", "rate=%dM" % opt.rate,
+                       *present(opt.size_bytes)])
         rows = run_rows(setting, "B", stage, max(RAMP_B, opt.ramp), jobs,
                         finish, cap)
     print(LIMITS)
