@@ -36,6 +36,7 @@ SHELL_TESTS = \
 	tests/test-auto-rules.sh \
 	tests/test-control.sh \
 	tests/test-control-hostile.sh \
+	tests/test-bench.sh \
 	tests/test-counted.sh \
 	tests/test-create-R15.sh \
 	tests/test-create-refuse.sh \
