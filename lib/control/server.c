@@ -190,6 +190,7 @@ job_main (void *arg)
   struct job *j = arg;
   struct control_server *s = j->s;
 
+  pthread_setname_np (pthread_self (), "uraid-call");
   j->answer = rpc_run (&j->call, s->ctx);
   atomic_store (&j->done, true);
   ev_async_send (s->loop, &s->wake);
@@ -447,6 +448,7 @@ server_main (void *arg)
 {
   struct control_server *s = arg;
 
+  pthread_setname_np (pthread_self (), "uraid-control");
   ev_run (s->loop, 0);
   jobs_reap (s, true);
   while (s->clients != NULL) {
