@@ -164,7 +164,7 @@ def tune_set(d, params):
 
 
 def answer(d, method, params):
-    array = {k: d[k] for k in healthy()}
+    array = {k: d[k] for k in healthy() if k in d}
     if method == "detail":
         r = dict(array, schema="uraid/1")
     elif method == "status":

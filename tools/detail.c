@@ -298,9 +298,9 @@ detail_run (struct tool *t)
 
 static const struct tool_option detail_options[] = {
     {"test", 't', NULL, opt_flag, &opt.test,
-     "exit status: 0 whole, 1 degraded, 2 unusable, 4 not known"},
+     "exit: 0 whole, 1 degraded, 2 unusable, 4 unknown"},
     {"stats", 0, NULL, opt_flag, &opt.stats,
-     "also cache, workers, requests of members, counters"},
+     "also cache, workers, members, counters"},
     {"export", 'Y', NULL, opt_flag, &opt.export_lines,
      "print MD_KEY=VALUE lines"},
     {NULL, 0, NULL, NULL, NULL, NULL},

@@ -254,9 +254,9 @@ watch (struct tool *t)
     else if (n > 0)
       putchar ('\n');
     code = snapshot (t);
-    /* Who read us may have gone; tool_finish tells. */
-    if (fflush (stdout) != 0)
-      break;
+    if (fflush (stdout) != 0) /* who read us has gone */
+      return tool_fail (t, TOOL_FAILED, errno, "standard output", NULL, NULL,
+                        "%s", strerror (errno));
   }
   return code;
 }
