@@ -179,6 +179,7 @@ has 'Consistency Policy : bitmap' 'array.consistency_policy="bitmap"'
 has '             State : clean, resyncing (PENDING) ' 'array.resync_offset_bytes=0'
 has '             State : active ' 'array.state="activating"'
 has '             State : broken, FAILED ' 'lose 0 1 2' 'array.state="broken"'
+has '             State : stopped ' 'array.state="stopped"'
 has '     Resync Status : 50% complete' 'sync.action="resync"' \
     'sync.total_bytes=200' 'sync.position_bytes=101'
 has "              Name : $(hostname):vol0  (local to host $(hostname))" \

@@ -264,3 +264,148 @@ for line in '-result' 'result.clean=1' 'result.stopped="yes"'; do
 done
 fake "$v"
 gives 0 '"clean": true' stop --json v
+kill_hard "$fake_pid" 2>/dev/null || :
+rm -f "$places"/*
+
+# ------------------------------------------------ arrays that are served
+
+make_members 7 16M
+start_members 7
+
+# serve NR-SPARES ARG...: a new array vol0 of all members, at its name
+serve() {
+    local spares=$1
+    shift
+    # shellcheck disable=SC2046 # one word a line
+    uraid_cmd create vol0 --level=6 --raid-devices=$((7 - spares)) \
+        --spare-devices="$spares" --chunk=64K --assume-clean --homehost=h \
+        --bitmap=internal --force $(all_member_uris) >create.log
+    start_uraid control="$places/h:vol0.sock" "$@"
+}
+write() {
+    nbdsh -u "$uraid_uri" -c 'h.pwrite (b"x" * 65536, 0); h.flush ()'
+}
+# lost SLOT WAY: every read-out says so
+lost() {
+    local address
+    address=$(member_uri "$1")
+    gives 1 'Failed Devices : 1$' detail --test vol0
+    grep -Eq "^ +- +$1 +removed$" out || fail "$2: $(cat out)"
+    grep -Eq "^ +[0-9-]+ +- +(faulty|stale|missing) +" out ||
+        fail "$2: $(cat out)"
+    [ "$(grep -cF "$address" out)" -eq 1 ] || fail "$2: $(cat out)"
+    grep -q 'Total Devices : 7$' out || fail "$2: $(cat out)"
+    gives 0 '\[7/6\] \[UUU_UUU\]$' status vol0
+    grep -qF " $address[" out || fail "$2: $(cat out)"
+    grep -q '\](F)' out || fail "$2: $(cat out)"
+}
+
+# All is well, and is what examine says of a member.
+serve 0
+gives 0 '^vol0:$' detail --test --stats vol0
+for label in 'Array Size' 'Raid Level' 'Raid Devices' 'Creation Time' \
+    'Layout' 'Chunk Size' 'Version' 'Events'; do
+    uraid_cmd examine m0 | sed -n "s/^ *$label : //p" | sed 's/ KiB//' >a
+    sed -n "s/^ *$label : //p" out | diff -u a - || fail "$label differs"
+done
+grep -q "UUID : $(uraid_cmd examine m0 | sed -n 's/.*Array UUID : //p')" out
+grep -q 'Name : h:vol0' out
+gives 0 '^h:vol0 : active .*\[6\]$' status
+gives 0 '^      bitmap: [01]/1 pages \[[04]KB\], 65536KB chunk$' status vol0
+write
+gives 0 'Write Stats : full 0, rcw [01], rmw [01], ' detail --stats vol0
+
+# Lost while it serves: the process dies.
+kill_member 3
+write
+lost 3 killed
+# A second one is bearable, a third one not.
+kill_member 4
+write
+gives 1 'State : .*, degraded' detail --test vol0
+kill_member 5
+nbdsh -u "$uraid_uri" -c '
+try:
+    h.pread (1 << 20, 0)
+    raise SystemExit ("it can be read")
+except nbd.Error:
+    pass'
+gives 2 'State : broken, FAILED' detail -t vol0
+gives 0 '^h:vol0 : broken raid6' status vol0
+gives 0 '^uraid: note: vol0: it could not be marked clean' stop vol0
+wait_exit "$uraid_pid"
+gives 4 'no such array' detail --test vol0
+
+# It freezes; connecting is refused; it cannot write.
+restart_member 3
+restart_member 4
+restart_member 5
+serve 0 request-timeout=2
+freeze_member 3
+write
+lost 3 frozen
+thaw_member 3
+gives 0 '^stopped vol0$' stop vol0
+wait_exit "$uraid_pid"
+
+serve 0
+gives 0 '^stopped vol0$' stop vol0
+wait_exit "$uraid_pid"
+kill_member 3
+start_uraid control="$places/h:vol0.sock"
+lost 3 refused
+gives 0 '^stopped vol0$' stop vol0
+wait_exit "$uraid_pid"
+
+start_member 3 --filter=error error-pwrite=EIO error-pwrite-rate=100% \
+    error-pwrite-file="$workdir/no-writes"
+serve 0
+touch no-writes
+write
+lost 3 'cannot write'
+rm no-writes
+
+# A client that stays does not keep it; when stop returns it is gone, and clean.
+mkfifo hold
+nbdsh -u "$uraid_uri" -c '
+import sys
+h.pread (512, 0)
+open ("held", "w").close ()
+sys.stdin.read ()' <hold &
+client=$!
+pids[$client]=1
+exec 9>hold
+wait_for '[ -e held ]'
+gives 0 '^stopped vol0$' stop vol0
+wait_exit "$uraid_pid" 1
+[ "$exit_status" -eq 0 ]
+uraid_cmd examine m0 | grep -q 'State : clean'
+exec 9>&-
+wait "$client" || :
+unset "pids[$client]"
+
+# A spare is rebuilt, slowly enough to be seen.
+requires_filter delay
+restart_member 3
+restart_member 6 --filter=delay wdelay=100ms
+serve 1
+gives 0 '\[6\]\(S\)$' status vol0
+gives 0 '^stopped vol0$' stop vol0
+wait_exit "$uraid_pid"
+kill_member 3
+start_uraid control="$places/h:vol0.sock"
+wait_for 'uraid_cmd status vol0 >out; grep -q recovery out'
+grep -Eq '^      \[=*>\.*\]  recovery = *[0-9.]+% \([0-9]+/15360\) .*speed=[0-9]+K/sec$' out
+wait_for 'uraid_cmd detail --test vol0 >out' 60 recovery
+grep -q 'Working Devices : 6$' out
+grep -q '3      active sync .*/m6.sock$' out
+
+# Tunables.
+gives 0 '"previous": ' set --json vol0 stripe_cache_size 512
+gives 0 '^stripe_cache_size 512 \(.*, origin set\)$' get vol0 stripe_cache_size
+gives 1 '^uraid: stripe_cache_size: 16: Invalid argument \(allowed 17\.\.262144\)$' \
+    set vol0 stripe_cache_size 16
+gives 1 '^uraid: sync_thread_cnt: ' get vol0 sync_thread_cnt
+gives 0 '^group_thread_cnt ' get vol0
+gives 0 '^stopped vol0$' stop vol0
+wait_exit "$uraid_pid"

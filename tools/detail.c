@@ -78,15 +78,23 @@ activity (const struct view *v)
   return v->resync_offset_bytes != VIEW_NONE ? ", resyncing (PENDING)" : "";
 }
 
+/* An array that was stopped cannot be used, but has not failed. */
+static const char *
+condition (const struct view *v)
+{
+  static const char *const words[] = {"", ", degraded", ", FAILED"};
+
+  return strcmp (v->state, "stopped") == 0 ? "" : words[view_verdict (v)];
+}
+
 static void
 print_state (const struct view *v)
 {
-  static const char *const worse[] = {"", ", degraded", ", FAILED"};
   char date[32];
 
   detail_line ("Update Time", "%s", tool_date (v->updated_utc, date));
   /* mdadm's line ends in a blank, and scripts match it. */
-  detail_line ("State", "%s%s%s ", state_word (v), worse[view_verdict (v)],
+  detail_line ("State", "%s%s%s ", state_word (v), condition (v),
                activity (v));
   detail_line ("Active Devices", "%u", v->in_sync);
   detail_line ("Working Devices", "%u", v->in_sync + v->spares);
