@@ -65,6 +65,8 @@ SHELL_TESTS = \
 	tests/test-lost-member.sh \
 	tests/test-man-uraid.sh \
 	tests/test-man.sh \
+	tests/test-online-format.sh \
+	tests/test-online-verbs.sh \
 	tests/test-params.sh \
 	tests/test-probe.sh \
 	tests/test-query.sh \
@@ -118,6 +120,7 @@ QUICK_TESTS = \
 EXTRA_DIST += \
 	tests/README \
 	tests/crash.py \
+	tests/fakectl.py \
 	tests/field-functions.sh \
 	tests/functions.sh \
 	tests/model.py \

@@ -27,7 +27,7 @@ pod2man --utf8 --errors=die "$page" >page.8
 
 uraid_cmd help >help
 sed -n 's/^  \([a-z-]*\)  *[A-Z].*/\1/p' help >verbs
-[ "$(wc -l <verbs)" -ge 7 ]
+[ "$(wc -l <verbs)" -ge 12 ]
 : >options
 while read -r verb; do
     grep -Eq "^ uraid $verb( |$)" "$page" || fail "$verb is not in SYNOPSIS"
@@ -46,7 +46,7 @@ while read -r option; do
 done <options
 # What mdadm calls the verbs, and what is accepted and not shown.
 printf '%s\n' create examine examine-bitmap examine-badblocks query \
-    zero-superblock version quiet >>options
+    zero-superblock detail stop version quiet >>options
 while read -r option; do
     grep -qx -- "$option" options || fail "there is no option --$option"
 done <explained

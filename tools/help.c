@@ -40,6 +40,7 @@ help_run (struct tool *t)
     for (i = 0; verbs[i] != NULL; ++i)
       printf ("  %-16s %s\n", verbs[i]->name, verbs[i]->summary);
     printf ("\nA MEMBER is an NBD URI or the path of a file or block device.\n"
+            "An ARRAY is its name, or the path of its control socket.\n"
             "uraid help VERB explains one verb, uraid(8) everything.\n");
     return TOOL_OK;
   }

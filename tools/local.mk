@@ -13,6 +13,9 @@ tools_uraid_SOURCES = \
 	tools/create_plan.c \
 	tools/create_report.c \
 	tools/create_write.c \
+	tools/detail.c \
+	tools/detail.h \
+	tools/detail_stats.c \
 	tools/erase.c \
 	tools/erase.h \
 	tools/examine.c \
@@ -21,14 +24,22 @@ tools_uraid_SOURCES = \
 	tools/examine_parts.c \
 	tools/examine_text.c \
 	tools/format.c \
+	tools/getset.c \
 	tools/help.c \
 	tools/identity.c \
 	tools/identity.h \
 	tools/look.c \
 	tools/look.h \
 	tools/main.c \
+	tools/online.c \
+	tools/online.h \
+	tools/online_find.c \
 	tools/probe.c \
 	tools/query.c \
+	tools/status.c \
+	tools/stop.c \
+	tools/view.c \
+	tools/view.h \
 	tools/zero_superblock.c \
 	$(NULL)
 tools_uraid_CFLAGS = \

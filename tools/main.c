@@ -7,17 +7,20 @@
  */
 #include <config.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
+#include "online.h"
 
 const struct verb *const verbs[] = {
-    &verb_create, &verb_examine, &verb_query,   &verb_zero_superblock,
-    &verb_probe,  &verb_help,    &verb_version, NULL};
+    &verb_create, &verb_examine, &verb_query,  &verb_zero_superblock,
+    &verb_probe,  &verb_status,  &verb_detail, &verb_get,
+    &verb_set,    &verb_stop,    &verb_help,   &verb_version,
+    NULL};
 
 /* mdadm's words for ours.  EXTRA is an option put behind the verb. */
 static const struct alias {
@@ -37,6 +40,10 @@ static const struct alias {
     {"--zero-superblock", &verb_zero_superblock, NULL},
     {"--zero-superblocks", &verb_zero_superblock, NULL},
     {"--probe", &verb_probe, NULL},
+    {"-D", &verb_detail, NULL},
+    {"--detail", &verb_detail, NULL},
+    {"-S", &verb_stop, NULL},
+    {"--stop", &verb_stop, NULL},
     {"-h", &verb_help, NULL},
     {"--help", &verb_help, NULL},
     {"-V", &verb_version, NULL},
@@ -60,11 +67,40 @@ find_verb (const char *word, const char **extra)
   return NULL;
 }
 
-/* ARGV from the verb on, with EXTRA behind it. */
-static char **
-verb_words (int *argc, char **argv, const char *extra)
+/* "-1" is a value for uraid set, and no option of any verb. */
+static bool
+is_negative (const char *word)
 {
-  char **words = calloc ((size_t)*argc + 2, sizeof *words);
+  return word[0] == '-' && isdigit ((unsigned char)word[1]);
+}
+
+/* How many of the NR words in FROM are before the first negative number.  All
+ * of them where somebody has taken care of it.
+ */
+static int
+before_negative (int nr, char **from)
+{
+  int first = nr, i;
+
+  for (i = nr - 1; i >= 0; --i) {
+    if (strcmp (from[i], "--") == 0)
+      return nr;
+    if (is_negative (from[i]))
+      first = i;
+  }
+  return first;
+}
+
+/* ARGV from the verb on, with EXTRA behind it.  When there is a negative
+ * number for VERB, "--" goes before it, and options that come later before
+ * that.
+ */
+static char **
+verb_words (const struct verb *verb, int *argc, char **argv, const char *extra)
+{
+  const int plain =
+      verb == &verb_set ? 2 + before_negative (*argc - 2, argv + 2) : *argc;
+  char **words = calloc ((size_t)*argc + 3, sizeof *words);
   int n = 0, i;
 
   if (words == NULL)
@@ -73,7 +109,13 @@ verb_words (int *argc, char **argv, const char *extra)
   if (extra != NULL)
     words[n++] = (char *)extra;
   for (i = 2; i < *argc; ++i)
-    words[n++] = argv[i];
+    if (i < plain || strncmp (argv[i], "--", 2) == 0)
+      words[n++] = argv[i];
+  if (plain < *argc)
+    words[n++] = (char *)"--";
+  for (i = plain; i < *argc; ++i)
+    if (strncmp (argv[i], "--", 2) != 0)
+      words[n++] = argv[i];
   *argc = n;
   return words;
 }
@@ -96,7 +138,7 @@ main (int argc, char **argv)
   if (verb == NULL)
     return tool_fail (&t, TOOL_USAGE, EINVAL, NULL, argv[1], NULL,
                       "unknown verb; see uraid help");
-  words = verb_words (&argc, argv, extra);
+  words = verb_words (verb, &argc, argv, extra);
   if (words == NULL)
     return tool_fail (&t, TOOL_FAILED, ENOMEM, NULL, NULL, NULL,
                       "out of memory");
