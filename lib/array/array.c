@@ -175,6 +175,7 @@ note_start (struct array *a)
   const struct assembly *as = &a->as;
 
   a->events = as->events;
+  a->events_spent = true;
   a->resync_offset_sectors = as->dirty ? as->resync_offset_sectors : SB1_MAX;
   a->resync_owed = as->dirty;
   /* With a bitmap the bits tell where; the offset does not. */

@@ -89,7 +89,8 @@ struct array {
   unsigned want_active;                /* writers waiting for ACTIVE */
   uint64_t update_wanted, update_done; /* tickets */
   bool stop_wanted, quit;
-  uint64_t events;                /* last used */
+  uint64_t events;                /* the newest */
+  bool events_spent;              /* a superblock may have it */
   uint64_t resync_offset_sectors; /* what "clean" would write now: MAX, or the
                                      checkpoint while a resync is owed */
   bool resync_owed;

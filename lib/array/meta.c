@@ -188,6 +188,7 @@ static unsigned
 try_update (struct array *a, struct meta_batch *b, bool dirty, bool flush)
 {
   uint8_t block[4096] __attribute__ ((aligned (64)));
+  bool spent = false;
   unsigned failed;
 
   if (flush) {
@@ -200,7 +201,13 @@ try_update (struct array *a, struct meta_batch *b, bool dirty, bool flush)
       return failed;
     promise_checkpoint (a, &c);
   }
-  a->events++;
+  /* A number that no superblock has seen is used again: were it skipped, a
+   * member that dies in the next try would be two behind the last survivors,
+   * and stale, although it has all that they have.
+   */
+  if (a->events_spent)
+    a->events++;
+  a->events_spent = false;
   make_roles (a);
   for (size_t i = 0; i < a->nr; i++)
     if (has_superblock (&a->am[i]))
@@ -214,9 +221,12 @@ try_update (struct array *a, struct meta_batch *b, bool dirty, bool flush)
     /* The same bits went out as with any block write. */
     wbitmap_written (a->bitmap, block, 0, len, true);
   }
-  if (failed == 0)
+  if (failed == 0) {
     failed = write_superblocks (a, b);
+    spent = true;
+  }
   pthread_mutex_lock (&a->lock);
+  a->events_spent = spent;
   return failed;
 }
 
@@ -233,41 +243,47 @@ post_recorded (struct array *a, uint64_t seq)
 }
 
 /* Update all superblocks.  Array lock held, released meanwhile.  False: the
- * array is broken.
+ * array is broken.  With a fault to record (FAULT, or one on the way) two
+ * updates in a row must succeed before anybody is told: one step behind, a
+ * member counts as current for kernels that do not look at the others' roles.
  */
 static bool
-update (struct array *a, struct meta_batch *b, bool dirty, bool flush)
+update (struct array *a, struct meta_batch *b, bool dirty, bool flush,
+        bool fault)
 {
-  for (;;) {
-    uint64_t seq = atomic_load (&a->fault_seq);
-    uint64_t ticket = a->update_wanted;
+  uint64_t ticket = a->update_wanted;
+  uint64_t seq = atomic_load (&a->fault_seq);
+  unsigned needed = fault ? 2 : 1;
 
+  while (needed > 0) {
     if (array_get_state (a) == ARRAY_BROKEN)
       return false;
-    if (try_update (a, b, dirty, flush) > 0)
+    if (try_update (a, b, dirty, flush) == 0) {
+      needed--;
       continue;
-    if (array_get_state (a) == ARRAY_BROKEN)
-      return false;
-    post_recorded (a, seq);
-    a->update_done = ticket;
-    pthread_cond_broadcast (&a->state_cond);
-    return true;
+    }
+    needed = 2;
+    ticket = a->update_wanted;
+    seq = atomic_load (&a->fault_seq);
   }
+  if (array_get_state (a) == ARRAY_BROKEN)
+    return false;
+  post_recorded (a, seq);
+  a->update_done = ticket;
+  pthread_cond_broadcast (&a->state_cond);
+  return true;
 }
 
 /* --- the steps; array lock held, released across I/O --- */
 
-/* A fault, or somebody asked.  After a fault once more: the failed member may
- * have got the first update, and two steps behind it is beyond doubt.
- */
+/* A fault, or somebody asked. */
 static void
 step_update (struct array *a, struct meta_batch *b)
 {
   bool fault = atomic_load (&a->fault_seq) != atomic_load (&a->recorded_seq);
   bool dirty = array_get_state (a) == ARRAY_ACTIVE;
 
-  if (update (a, b, dirty, !fault) && fault)
-    update (a, b, dirty, false);
+  update (a, b, dirty, !fault, fault);
 }
 
 static bool
@@ -293,7 +309,7 @@ step_activate (struct array *a, struct meta_batch *b)
 {
   array_set_state (a, ARRAY_ACTIVATING);
   atomic_store (&a->last_write_ms, now_ms ());
-  if (update (a, b, true, false))
+  if (update (a, b, true, false, false))
     array_set_state (a, ARRAY_ACTIVE);
 }
 
@@ -307,7 +323,7 @@ step_clean (struct array *a, struct meta_batch *b)
     array_set_state (a, ARRAY_ACTIVE);
     return false;
   }
-  if (update (a, b, false, true))
+  if (update (a, b, false, true, false))
     array_set_state (a, ARRAY_CLEAN);
   return true;
 }
@@ -355,7 +371,7 @@ step_stop (struct array *a, struct meta_batch *b)
   while (array_get_state (a) == ARRAY_CLEAN && step_bitmap (a, b))
     ;
   if (array_get_state (a) == ARRAY_CLEAN && a->job_progressed)
-    update (a, b, false, true);
+    update (a, b, false, true, false);
   if (array_get_state (a) != ARRAY_STOPPED)
     array_set_state (a, ARRAY_STOPPED);
 }
