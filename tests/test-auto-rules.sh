@@ -164,6 +164,7 @@ for i in 'stripe_cache_size is 3584 (auto)' \
     grep -qF "uraid: $i" uraid.log || fail "\"$i\" is not in the log"
 done
 grep -q 'nbdkit: uraid: .*300 is more than 256' uraid.log
+# shellcheck disable=SC2154 # from functions.sh
 nbdsh -u "$uraid_uri" -c 'h.pwrite (b"x" * 4096, 65536)' \
     -c 'assert h.pread (4096, 65536) == b"x" * 4096'
 stop_uraid
