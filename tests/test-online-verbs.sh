@@ -111,18 +111,31 @@ grep -q "uraid: status: $places/h1:w.sock: the answer makes no sense" err
 array() {
     printf '%s\n' "$@" >"$v.case"
 }
-for word in close garbage truncated wrong-id no-version list deep endless \
-    result-text error-text empty twice; do
+while read -r word reason; do
     array "hostile $word"
-    gives 4 'the answer makes no sense' detail --test v
+    gives 4 "the answer makes no sense: .*$reason" detail --test v
+    [ ! -s out ]
     gives 4 'the answer makes no sense' status --json v
     [ ! -s out ]
     gives 4 '"code": "EPROTO"' status --json v
-    [ "$word" = empty ] || gives 4 'the answer makes no sense' get v
-    gives 4 'the answer makes no sense' set v stripe_cache_size 17
+    [ "$word" = empty ] || gives 4 "$reason" get v
+    [ "$word" = empty ] || gives 4 "$reason" set v stripe_cache_size 17
     gives 4 'the answer makes no sense' stop v
     ! grep -q '[^ -~]' err || fail "$word: $(cat -v err)"
-done
+done <<'END'
+close closed without an answer
+garbage no JSON
+truncated in the middle of the answer
+wrong-id belongs to another request
+no-version "jsonrpc" is not
+list is no object
+deep maximum parsing depth
+endless longer than 1 MiB
+result-text "result" is no object
+error-text "error" is no object
+empty "array" is missing
+twice duplicate object key
+END
 array 'hostile error-empty'
 gives 4 'Input/output error' detail v
 array 'hostile silent'
