@@ -74,7 +74,7 @@ const struct param param_table[] = {
     {"request-timeout", "TIME", "limit of one request to a member; 0: none",
      "30s", "0, or a time from 1s to 1h", parse_duration_or_0,
      &params.request_timeout_ms, 1000, 3600 * 1000},
-    {"connections", "N", "connections to each member", "1", "1 to 16",
+    {"connections", "N", "connections to each member", "4", "1 to 16",
      parse_uint, &params.connections, 1, MEMBER_MAX_CONNS},
     {"queue-depth", "N", "most requests under way on a connection", "64",
      "1 to 1024", parse_uint, &params.queue_depth, 1, 1024},

@@ -42,6 +42,12 @@ make_members (struct array *a, struct uraid_error *e)
     if (c->missing_word)
       continue;
     r = member_new (c->address, &o->member, &a->members[i], e);
+    /* Each connection of a path is a private server process: no more of them
+     * than there are threads to use them.
+     */
+    if (r == 0 && a->members[i]->path != NULL &&
+        a->members[i]->opt.connections > o->nr_lanes)
+      a->members[i]->opt.connections = o->nr_lanes;
     if (r < 0)
       return r;
     c->address = a->members[i]->address;
