@@ -67,7 +67,7 @@ uraid_cmd examine m4 | grep -q "UUID : $(rpc detail members.4.uuid)"
 is members.4.slot 4
 is members.4.number 4
 is members.4.state in_sync
-is members.4.connections 1
+is members.4.connections 4
 is members.4.address "$(member_uri 4)"
 is sync.action idle
 is cache.stripe_cache_size 1000

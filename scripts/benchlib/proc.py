@@ -112,13 +112,13 @@ def threads(pid):
 
 
 def switches(pid):
-    """How often its present threads gave up the CPU by themselves."""
-    total = 0
+    """Voluntary context switches of each thread by its number."""
+    result = {}
     folder = "/proc/%d/task" % pid
     try:
         tasks = os.listdir(folder)
     except OSError:
-        return 0
+        return result
     for task in tasks:
         try:
             with open("%s/%s/status" % (folder, task), encoding="ascii",
@@ -126,8 +126,14 @@ def switches(pid):
                 text = f.read()
         except OSError:
             continue
-        total += int(text.split("\nvoluntary_ctxt_switches:", 1)[1].split()[0])
-    return total
+        result[int(task)] = int(
+            text.split("\nvoluntary_ctxt_switches:", 1)[1].split()[0])
+    return result
+
+
+def switches_since(now, old):
+    """What threads that ended meanwhile had is not counted."""
+    return sum(max(0, n - old.get(task, 0)) for task, n in now.items())
 
 
 def machine_busy_seconds():
@@ -144,14 +150,16 @@ class Sample:
         self.time = time.monotonic()
         self.cpu = sum(cpu_seconds(p) for p in pids)
         self.busy = machine_busy_seconds()
-        self.switches = sum(switches(p) for p in pids)
+        self.switches = {}
+        for p in pids:
+            self.switches.update(switches(p))
 
     def since(self, old):
         """Per second of wall time: our cores, all busy cores, switches."""
         wall = max(self.time - old.time, 1e-3)
         return {"cores": (self.cpu - old.cpu) / wall,
                 "machine_cores": (self.busy - old.busy) / wall,
-                "switches": (self.switches - old.switches) / wall}
+                "switches": switches_since(self.switches, old.switches) / wall}
 
 
 def first_words(argv):
