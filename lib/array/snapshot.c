@@ -242,6 +242,7 @@ copy_engine (struct array *a, struct array_snapshot *s)
       .workers_peak = w.peak,
       .wakes = w.wakes,
       .threads = w.threads,
+      .changes = w.changes,
   };
 }
 

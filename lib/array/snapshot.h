@@ -42,6 +42,7 @@ struct snapshot_member {
 /* The stripe workers, as the engine counts them. */
 struct snapshot_workers {
   uint64_t group_thread_cnt, groups, running, workers_peak, wakes, threads;
+  uint64_t changes; /* of group_thread_cnt, with the one at the start */
 };
 
 struct array_snapshot {

@@ -238,6 +238,7 @@ workers_object (const struct array_snapshot *s)
   put_number (o, "workers_peak", w->workers_peak);
   put_number (o, "wakes", w->wakes);
   put_number (o, "threads", w->threads);
+  put_number (o, "changes", w->changes);
   return o;
 }
 
