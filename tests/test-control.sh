@@ -7,6 +7,7 @@
 # process although clients are connected, and the members are clean.
 
 . "${0%/*}/functions.sh"
+. "${test_file%/*}/control-functions.sh"
 requires_filter rate
 requires command -v podchecker
 
@@ -14,14 +15,6 @@ requires command -v podchecker
 TSAN_OPTIONS=$TSAN_OPTIONS:report_thread_leaks=0
 # shellcheck disable=SC2154 # from functions.sh
 sb() { /usr/bin/python3 "$abs_top_srcdir/tests/sbtool.py" "$@"; }
-io() { /usr/bin/python3 "$abs_top_srcdir/tests/nbdio.py" "$uraid_uri" "$@"; }
-rpc() { /usr/bin/python3 "$abs_top_srcdir/tests/rpc.py" "$uraid_control" "$@"; }
-# is PATH VALUE: what detail says there
-is() {
-    local got
-    got=$(rpc detail "$1")
-    [ "$got" = "$2" ] || fail "detail: $1 is $got, not $2"
-}
 # hold FIFO STEP...: a client in $client that stays until FIFO is closed
 hold() {
     local fifo=$1

@@ -35,6 +35,7 @@ struct snapshot_member {
   uint64_t recovered_bytes; /* RECOVERING: below it the member is right */
   uint64_t errors, corrected_sectors;
   uint64_t reads, read_bytes, writes, write_bytes;
+  uint64_t merged, merged_bytes; /* see member.h */
   uint64_t in_flight, latency_us;
   unsigned connections;
 };
