@@ -70,6 +70,13 @@ SHELL_TESTS = \
 	tests/test-params.sh \
 	tests/test-probe.sh \
 	tests/test-query.sh \
+	tests/test-S03-cache-memory.sh \
+	tests/test-S17-small-machine.sh \
+	tests/test-S24-thread-count.sh \
+	tests/test-S30-request-size.sh \
+	tests/test-S39-lock-takes.sh \
+	tests/test-S44-no-copy.sh \
+	tests/test-S45-write-stats.sh \
 	tests/test-shutdown.sh \
 	tests/test-zero-superblock.sh \
 	$(NULL)
@@ -100,6 +107,8 @@ TSAN_TESTS = \
 	tests/test-field-R30.sh \
 	tests/test-field-R32.sh \
 	tests/test-model.sh \
+	tests/test-S24-thread-count.sh \
+	tests/test-S39-lock-takes.sh \
 	tests/test-shutdown.sh \
 	tests/unit/test-engine \
 	tests/unit/test-lane \
@@ -119,6 +128,7 @@ QUICK_TESTS = \
 # Files that tests need and that are not tests.
 EXTRA_DIST += \
 	tests/README \
+	tests/control-functions.sh \
 	tests/crash.py \
 	tests/fakectl.py \
 	tests/field-functions.sh \

@@ -14,6 +14,11 @@
 # eio:OFF:LEN            a read that must fail
 # weio:OFF:LEN           a write that must fail
 # seq:OFF:LEN:SIZE:DEPTH     sequential writes of SIZE, DEPTH in flight
+# reuse:OFF:LEN:SIZE:DEPTH   the same out of DEPTH buffers; each is overwritten as
+#                        soon as its write is answered
+# random:COUNT:SPAN:SIZE:DEPTH:SEED  COUNT writes of SIZE at multiples of it in
+#                        the first SPAN bytes
+# until:PATH:OFF:LEN:SIZE:DEPTH  that again and again until PATH is there
 # scatter:COUNT:SPAN:SEED[:TWICE]  COUNT single 4 KiB writes, one in each
 #                        SPAN bytes (TWICE: each block twice at once)
 # file:PATH:OFF          compare with a file from OFF on
@@ -22,6 +27,8 @@
 #                        inside it at the same time; what only the first wrote
 #                        must be the first one's
 # wait                   until standard input ends (an idle client)
+import functools
+import os
 import random
 import sys
 
@@ -65,6 +72,36 @@ def seq(h, off, length, size, depth):
         h.poll(-1)
 
 
+def reuse(h, off, length, size, depth):
+    free = [bytearray(size) for _ in range(depth)]
+
+    def answered(buf, err):
+        written(err)
+        buf[:] = b"\xee" * size
+        free.append(buf)
+        return 1
+
+    for o in range(off, off + length, size):
+        while not free:
+            h.poll(-1)
+        buf = free.pop()
+        buf[:] = data(size, o)
+        h.aio_pwrite(buf, o, completion=functools.partial(answered, buf))
+    while h.aio_in_flight() > 0:
+        h.poll(-1)
+
+
+def scattered(h, count, span, size, depth, seed):
+    r = random.Random(seed)
+    buf = bytearray(data(size, seed))
+    for _ in range(count):
+        while h.aio_in_flight() >= depth:
+            h.poll(-1)
+        h.aio_pwrite(buf, r.randrange(span // size) * size, completion=written)
+    while h.aio_in_flight() > 0:
+        h.poll(-1)
+
+
 def overlap(h, off, rounds):
     other = nbd.NBD()
     other.connect_uri(sys.argv[1])
@@ -94,7 +131,8 @@ def pieces(h, length, step=16 << 20):
 
 def step(h, word):
     f = word.split(":")
-    n = [int(x, 0) for x in f[1:] if x and f[0] not in ("file", "put")]
+    n = [int(x, 0) for x in f[1:] if x and f[0] not in ("file", "put",
+                                                            "until")]
     if f[0] == "write":
         h.pwrite(data(n[1], n[2]), n[0])
     elif f[0] == "fua":
@@ -115,6 +153,15 @@ def step(h, word):
         fails(lambda: h.pwrite(bytes(n[1]), n[0]))
     elif f[0] == "seq":
         seq(h, *n)
+    elif f[0] == "reuse":
+        reuse(h, *n)
+    elif f[0] == "random":
+        scattered(h, *n)
+    elif f[0] == "until":
+        while True:
+            seq(h, *[int(x, 0) for x in f[2:]])
+            if os.path.exists(f[1]):
+                break
     elif f[0] == "scatter":
         r = random.Random(n[2])
         for i in range(n[0]):

@@ -11,20 +11,13 @@
 # shellcheck disable=SC2004,SC2034 # pids belongs to functions.sh
 
 . "${0%/*}/functions.sh"
+. "${test_file%/*}/control-functions.sh"
 requires_filter rate
 requires command -v podchecker
 
 # A process that ends in spite of its clients joins no threads.
 TSAN_OPTIONS=$TSAN_OPTIONS:report_thread_leaks=0
 sb() { /usr/bin/python3 "$abs_top_srcdir/tests/sbtool.py" "$@"; }
-io() { /usr/bin/python3 "$abs_top_srcdir/tests/nbdio.py" "$uraid_uri" "$@"; }
-rpc() { /usr/bin/python3 "$abs_top_srcdir/tests/rpc.py" "$uraid_control" "$@"; }
-# is PATH VALUE: what detail says there
-is() {
-    local got
-    got=$(rpc detail "$1")
-    [ "$got" = "$2" ] || fail "detail: $1 is $got, not $2"
-}
 # hold FIFO STEP...: a client in $client that stays until FIFO is closed
 hold() {
     local fifo=$1

@@ -60,6 +60,8 @@ copy_counters (const struct member *m, struct snapshot_member *ret)
   ret->read_bytes = atomic_load (&m->read_bytes);
   ret->writes = atomic_load (&m->writes);
   ret->write_bytes = atomic_load (&m->write_bytes);
+  ret->merged = atomic_load (&m->merged);
+  ret->merged_bytes = atomic_load (&m->merged_bytes);
   ret->in_flight = atomic_load (&m->in_flight);
   ret->latency_us = atomic_load (&m->latency_us);
   if (atomic_load (&m->state) == MEMBER_CONNECTED)
@@ -242,6 +244,7 @@ copy_engine (struct array *a, struct array_snapshot *s)
       .workers_peak = w.peak,
       .wakes = w.wakes,
       .threads = w.threads,
+      .changes = w.changes,
   };
 }
 
@@ -297,6 +300,8 @@ array_stats_reset (struct array *a)
     atomic_store (&m->read_bytes, 0);
     atomic_store (&m->writes, 0);
     atomic_store (&m->write_bytes, 0);
+    atomic_store (&m->merged, 0);
+    atomic_store (&m->merged_bytes, 0);
     atomic_store (&m->errors, 0);
   }
 }

@@ -35,6 +35,7 @@ struct snapshot_member {
   uint64_t recovered_bytes; /* RECOVERING: below it the member is right */
   uint64_t errors, corrected_sectors;
   uint64_t reads, read_bytes, writes, write_bytes;
+  uint64_t merged, merged_bytes; /* see member.h */
   uint64_t in_flight, latency_us;
   unsigned connections;
 };
@@ -42,6 +43,7 @@ struct snapshot_member {
 /* The stripe workers, as the engine counts them. */
 struct snapshot_workers {
   uint64_t group_thread_cnt, groups, running, workers_peak, wakes, threads;
+  uint64_t changes; /* of group_thread_cnt, with the one at the start */
 };
 
 struct array_snapshot {

@@ -89,6 +89,8 @@ member_object (const struct snapshot_member *m)
   put_number (o, "read_bytes", m->read_bytes);
   put_number (o, "writes", m->writes);
   put_number (o, "write_bytes", m->write_bytes);
+  put_number (o, "merged", m->merged);
+  put_number (o, "merged_bytes", m->merged_bytes);
   put_number (o, "in_flight", m->in_flight);
   put_number (o, "latency_us", m->latency_us);
   put_number (o, "connections", m->connections);
@@ -238,6 +240,7 @@ workers_object (const struct array_snapshot *s)
   put_number (o, "workers_peak", w->workers_peak);
   put_number (o, "wakes", w->wakes);
   put_number (o, "threads", w->threads);
+  put_number (o, "changes", w->changes);
   return o;
 }
 
