@@ -14,6 +14,8 @@ UNIT_TESTS = \
 	tests/unit/test-cmdline \
 	tests/unit/test-engine \
 	tests/unit/test-geometry \
+	tests/unit/test-geometry-big \
+	tests/unit/test-hash-locks \
 	tests/unit/test-lane \
 	tests/unit/test-lane-merge \
 	tests/unit/test-member \
