@@ -178,6 +178,23 @@ tests_unit_test_parity_recover_SOURCES = \
 	tests/unit/test-parity-recover.c \
 	$(NULL)
 
+tests_unit_test_workers_SOURCES = \
+	tests/unit/alloc-watch.c \
+	tests/unit/alloc-watch.h \
+	tests/unit/test-workers.c \
+	$(NULL)
+# To alloc-watch.c.
+tests_unit_test_workers_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=malloc \
+	-Wl,--wrap=calloc \
+	-Wl,--wrap=realloc \
+	-Wl,--wrap=aligned_alloc \
+	-Wl,--wrap=posix_memalign \
+	-Wl,--wrap=pthread_create \
+	-Wl,--wrap=pthread_mutex_lock \
+	$(NULL)
+
 if HAVE_CHECK
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS = $(UNIT_TESTS) $(SHELL_TESTS) $(LONG_TESTS)
