@@ -14,6 +14,8 @@ UNIT_TESTS = \
 	tests/unit/test-cmdline \
 	tests/unit/test-engine \
 	tests/unit/test-geometry \
+	tests/unit/test-geometry-big \
+	tests/unit/test-hash-locks \
 	tests/unit/test-lane \
 	tests/unit/test-lane-merge \
 	tests/unit/test-member \
@@ -184,6 +186,23 @@ tests_unit_test_parity_SOURCES = \
 tests_unit_test_parity_recover_SOURCES = \
 	tests/unit/parity-rig.h \
 	tests/unit/test-parity-recover.c \
+	$(NULL)
+
+tests_unit_test_workers_SOURCES = \
+	tests/unit/alloc-watch.c \
+	tests/unit/alloc-watch.h \
+	tests/unit/test-workers.c \
+	$(NULL)
+# To alloc-watch.c.
+tests_unit_test_workers_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=malloc \
+	-Wl,--wrap=calloc \
+	-Wl,--wrap=realloc \
+	-Wl,--wrap=aligned_alloc \
+	-Wl,--wrap=posix_memalign \
+	-Wl,--wrap=pthread_create \
+	-Wl,--wrap=pthread_mutex_lock \
 	$(NULL)
 
 if HAVE_CHECK

@@ -107,6 +107,15 @@ workers_test_fail_thread (unsigned n)
   atomic_store (&fail_thread, n);
 }
 
+/* This thread is where nothing may be allocated (take_over). */
+static __thread bool taking_over;
+
+bool
+workers_test_taking_over (void)
+{
+  return taking_over;
+}
+
 /* Is it this one that shall fail? */
 static bool
 fails_now (atomic_uint *countdown)
@@ -444,6 +453,23 @@ new_crews (struct workers *w, unsigned per_group)
   return crews;
 }
 
+/* Let CREWS take over, and put the old ones there.  All memory they need is
+ * there.  Nothing is allocated and no thread started: memory may have to be
+ * made free by writing to this very array, when its clients swap on it.
+ */
+static void
+take_over (struct workers *w, struct crew **crews, unsigned per_group)
+{
+  unsigned i;
+
+  taking_over = true;
+  for (i = 0; i < w->nr_groups; i++)
+    crews[i] = group_swap (&w->groups[i], crews[i]);
+  atomic_store (&w->per_group, per_group);
+  atomic_fetch_add (&w->changes, 1);
+  taking_over = false;
+}
+
 /* Change lock held. */
 static int
 change_count (struct workers *w, unsigned per_group, struct uraid_error *e)
@@ -459,10 +485,7 @@ change_count (struct workers *w, unsigned per_group, struct uraid_error *e)
                             "group_thread_cnt: %u: not enough memory; the old "
                             "value %u stays: try a smaller one",
                             per_group, atomic_load (&w->per_group));
-  for (i = 0; i < w->nr_groups; i++)
-    crews[i] = group_swap (&w->groups[i], crews[i]);
-  atomic_store (&w->per_group, per_group);
-  atomic_fetch_add (&w->changes, 1);
+  take_over (w, crews, per_group);
   for (i = 0; i < w->nr_groups; i++)
     crew_end (crews[i]);
   free (crews);

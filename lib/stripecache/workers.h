@@ -65,8 +65,10 @@ extern void workers_free (struct workers *w);
  * worker of W; calls wait for each other, items may be queued meanwhile.  The
  * new workers' structures are there before anything changes; then they take
  * over; then the old threads finish what was queued to them and end, before
- * this returns.  The same count again does nothing.  0; -EINVAL; -ENOMEM: the
- * old count stays and works.
+ * this returns.  The array is never quiesced for it: requests go on, and wait
+ * at most for one group's lock while pointers are exchanged, in which time
+ * nothing is allocated.  The same count again does nothing.  0; -EINVAL;
+ * -ENOMEM: the old count stays and works.
  */
 extern int workers_set_count (struct workers *w, unsigned per_group,
                               struct uraid_error *e);
@@ -114,5 +116,9 @@ extern uint64_t workers_handled (struct workers *w, unsigned group);
  */
 extern void workers_test_fail_alloc (unsigned n);
 extern void workers_test_fail_thread (unsigned n);
+/* Is the calling thread just letting new workers take over?  It must not
+ * allocate then.
+ */
+extern bool workers_test_taking_over (void);
 
 #endif

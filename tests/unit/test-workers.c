@@ -17,6 +17,7 @@
 
 #include <check.h>
 
+#include "alloc-watch.h"
 #include "stripecache/workers.h"
 
 #define NR(a) (sizeof (a) / sizeof (a)[0])
@@ -132,6 +133,7 @@ setup (void)
   w = NULL;
   nr_order = 0;
   atomic_store (&refused, 0);
+  alloc_watch_reset ();
 }
 
 static void
@@ -446,6 +448,24 @@ START_TEST (count_range)
 }
 END_TEST
 
+/* S28.  In all tests alloc-watch.c aborts when there is an allocation while
+ * workers take over; here, that it looks, and that this happens.
+ */
+START_TEST (take_over_allocates_nothing)
+{
+  start ("0,2", 3); /* three groups, that of node 1 without CPUs */
+  ck_assert_uint_eq (alloc_watch_locks (), 3);
+  queue (100);
+  wait_for (&ran, 100);
+  ck_assert_int_eq (workers_set_count (w, 5, &err), 0);
+  ck_assert_int_eq (workers_set_count (w, 5, &err), 0);
+  ck_assert_int_eq (workers_set_count (w, 0, &err), 0);
+  ck_assert_uint_eq (alloc_watch_locks (), 9);
+  ck_assert_uint_ge (alloc_watch_allocations (), 4); /* crews and lists */
+  ck_assert (!workers_test_taking_over ());
+}
+END_TEST
+
 static void *
 set_count_to (void *arg)
 {
@@ -746,6 +766,7 @@ suite (void)
   tcase_add_test (tc, lost_cpu);
   tcase_add_loop_test (tc, fairness, 0, NR (order_rows));
   tcase_add_test (tc, count_range);
+  tcase_add_test (tc, take_over_allocates_nothing);
   tcase_add_test (tc, change_finishes);
   tcase_add_test (tc, free_finishes);
   tcase_add_test (tc, rollback);
