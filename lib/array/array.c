@@ -422,6 +422,11 @@ array_close (struct array *a)
   pthread_mutex_unlock (&a->lock);
   if (a->meta_running)
     pthread_join (a->meta_thread, NULL);
+  /* No request is under way, but a worker may still be on its way back from
+   * having woken a lane: join them while the lanes are there.
+   */
+  if (a->engine != NULL)
+    engine_stop_workers (a->engine);
   lanes_stop (a->lanes);
   lanes_free (a->lanes);
   engine_free (a->engine);

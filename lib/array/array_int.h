@@ -88,7 +88,8 @@ struct array {
   bool rw;                             /* array_go_rw succeeded */
   unsigned want_active;                /* writers waiting for ACTIVE */
   uint64_t update_wanted, update_done; /* tickets */
-  bool stop_wanted, quit;
+  _Atomic bool stop_wanted;            /* read anywhere */
+  bool quit;
   uint64_t events;                /* the newest */
   bool events_spent;              /* a superblock may have it */
   uint64_t resync_offset_sectors; /* what "clean" would write now: MAX, or the

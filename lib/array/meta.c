@@ -363,15 +363,28 @@ clear_bits (struct array *a, struct meta_batch *b, uint64_t before_ms)
     wbitmap_clear_marked (a->bitmap);
 }
 
-/* Stop: everything quiet, then the last word to the superblocks. */
+static bool
+owes_record (const struct array *a)
+{
+  return atomic_load (&a->fault_seq) != atomic_load (&a->recorded_seq);
+}
+
+/* Stop: everything quiet, then the last word to the superblocks.  A member
+ * that fails on the way is recorded first, as at any time; then this comes
+ * again.
+ */
 static void
 step_stop (struct array *a, struct meta_batch *b)
 {
   clear_bits (a, b, UINT64_MAX);
   while (array_get_state (a) == ARRAY_CLEAN && step_bitmap (a, b))
     ;
+  if (array_get_state (a) == ARRAY_CLEAN && owes_record (a))
+    return;
   if (array_get_state (a) == ARRAY_CLEAN && a->job_progressed)
     update (a, b, false, true, false);
+  if (array_get_state (a) == ARRAY_CLEAN && owes_record (a))
+    return;
   if (array_get_state (a) != ARRAY_STOPPED)
     array_set_state (a, ARRAY_STOPPED);
 }
@@ -444,8 +457,10 @@ sleep_until (struct array *a, uint64_t at_ms)
   pthread_cond_timedwait (&a->meta_cond, &a->lock, &ts);
 }
 
-/* Memory that a busy time has left is given back after a quiet one. */
-static void
+/* Memory that a busy time has left is given back after a quiet one.  Array
+ * lock held, released if there was something to do; then true.
+ */
+static bool
 shrink_when_idle (struct array *a, struct quiet *q)
 {
   const struct engine_stats *st = engine_get_stats (a->engine);
@@ -458,9 +473,13 @@ shrink_when_idle (struct array *a, struct quiet *q)
     q->shrunk = false;
   }
   else if (!q->shrunk && now_ms () - q->since_ms >= IDLE_SHRINK_MS) {
-    engine_idle (a->engine);
     q->shrunk = true;
+    pthread_mutex_unlock (&a->lock);
+    engine_idle (a->engine);
+    pthread_mutex_lock (&a->lock);
+    return true;
   }
+  return false;
 }
 
 void *
@@ -490,7 +509,8 @@ meta_main (void *arg)
       a->update_wanted++;
       continue;
     }
-    shrink_when_idle (a, &quiet);
+    if (shrink_when_idle (a, &quiet))
+      continue;
     sleep_until (a, next_wake_ms (a));
   }
   pthread_mutex_unlock (&a->lock);
@@ -546,7 +566,7 @@ int
 meta_write_begin (struct array *a, uint64_t off_bytes, uint64_t len_bytes)
 {
   atomic_fetch_add (&a->writers, 1);
-  if (array_get_state (a) != ARRAY_ACTIVE) {
+  if (array_get_state (a) != ARRAY_ACTIVE || atomic_load (&a->stop_wanted)) {
     int r;
 
     atomic_fetch_sub (&a->writers, 1);
@@ -573,5 +593,11 @@ meta_write_end (struct array *a, uint64_t off_bytes, uint64_t len_bytes)
   if (a->bitmap != NULL)
     wbitmap_end (a->bitmap, off_bytes, len_bytes, now);
   atomic_store (&a->last_write_ms, now);
-  atomic_fetch_sub (&a->writers, 1);
+  /* The last one out: the stop waits for it. */
+  if (atomic_fetch_sub (&a->writers, 1) == 1 &&
+      atomic_load (&a->stop_wanted)) {
+    pthread_mutex_lock (&a->lock);
+    pthread_cond_broadcast (&a->meta_cond);
+    pthread_mutex_unlock (&a->lock);
+  }
 }

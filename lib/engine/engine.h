@@ -186,6 +186,9 @@ extern void engine_reset_write_stats (struct engine *e);
  */
 extern int engine_start_workers (struct engine *e, struct uraid_error *err);
 
+/* End them; runs go on in the lanes.  Before the lanes are freed. */
+extern void engine_stop_workers (struct engine *e);
+
 struct engine_worker_stats {
   unsigned group_thread_cnt, groups, running, peak, threads;
   uint64_t wakes, batches, items, changes; /* see workers.h */

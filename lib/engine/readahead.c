@@ -22,13 +22,18 @@ read_ahead (struct engine *e, struct piece *p)
 {
   _Atomic uint64_t *next = &e->next_stripe[p->segno % ENGINE_STREAMS];
   uint64_t first;
+  unsigned most;
 
   piece_close (p);
+  /* No more than stays in the cache until it is asked for. */
+  most = ENGINE_TUNED (e, stripe_cache_size) * e->n / e->cfg.nr_hash_locks / 2;
+  if (most > e->seg_stripes - p->wait.first)
+    most = e->seg_stripes - p->wait.first;
   first = p->segno * e->seg_stripes + p->wait.first;
   if (atomic_exchange_explicit (next, first + p->wait.nr,
                                 memory_order_relaxed) == first &&
-      p->nr_ext == 1)
-    p->wait.nr = e->seg_stripes - p->wait.first;
+      p->nr_ext == 1 && most > p->wait.nr)
+    p->wait.nr = most;
 }
 
 bool
@@ -66,7 +71,10 @@ cache_decoded (struct run *r)
       if (page == NULL)
         return;
       memcpy (page, buf_at (r, r->slot[i].buf, k), PAGES_BYTES);
-      stripe_put (r->e->sc, r->claim.seg, k, i, page, false);
+      /* In the class of parity: what is wanted next must not be the first to
+       * go.
+       */
+      stripe_put (r->e->sc, r->claim.seg, k, i, page, true);
     }
   }
 }

@@ -102,6 +102,12 @@ survivor_to_spare (struct run *r)
   if (r->kind != PIECE_READ || r->e->geo->parity_disks < 2 ||
       !r->ps[p].readable || !r->ps[q].readable)
     return -1;
+  /* Where a resync is owed P and Q may disagree: always the same of them, lest
+   * a block reads differently from one time to the next.
+   */
+  if (!parity_trusted (r->e, r->member_off,
+                       (uint64_t)r->claim.nr * PAGES_BYTES))
+    return -1;
   for (unsigned i = 0; i < r->e->n; i++) {
     lost += r->ps[i].role >= 0 && !r->ps[i].readable;
     if (r->slot[i].bad)

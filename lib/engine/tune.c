@@ -80,6 +80,14 @@ engine_start_workers (struct engine *e, struct uraid_error *err)
 }
 
 void
+engine_stop_workers (struct engine *e)
+{
+  struct uraid_error ignored;
+
+  (void)engine_set_group_thread_cnt (e, 0, &ignored);
+}
+
+void
 engine_worker_stats (struct engine *e, struct engine_worker_stats *ret)
 {
   struct workers_stats w = {0};

@@ -112,8 +112,11 @@ lane_submit (struct lane *l, struct member_cmd *first)
   else if (plug != NULL && plug->lane == l) {
     append_cmds (&plug->end, first);
     if (++plug->nr >= MOST_PLUGGED) {
-      submit_now (l, plug->first);
+      struct member_cmd *list = plug->first;
+
+      /* Emptied first: where the lane has ended, done() runs in here. */
       lane_plug (l, plug);
+      submit_now (l, list);
     }
   }
   else

@@ -11,12 +11,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* With the most stripes and the fewest locks a chain has 8 segments. */
 #define SLOTS_PER_BUCKET 4096
+
+#define SHRINK_SLICE 64 /* steps with a bucket lock held */
 
 /* A stripe with cached pages.  Two LRU classes: 0 = has data pages, 1 = only
  * parity.  On an LRU list exactly while unclaimed.  Neighbours on the list
@@ -272,14 +275,17 @@ drop_data (struct stripecache *sc, struct stripe *s)
 }
 
 /* Bring the number of pages down to LIMIT with unclaimed stripes of bucket B:
- * first data of the oldest, then whole stripes.  Bucket lock held.  KEEP is a
- * segment that the caller still uses.
+ * first data of the oldest, then whole stripes, in at most MOST steps; returns
+ * the steps done.  Bucket lock held.  KEEP is a segment that the caller still
+ * uses.
  */
-static void
+static unsigned
 evict (struct stripecache *sc, struct stripecache_bucket *b,
-       const struct segment *keep, uint64_t limit_pages)
+       const struct segment *keep, uint64_t limit_pages, unsigned most)
 {
-  while (atomic_load (&sc->nr_pages) > limit_pages) {
+  unsigned n;
+
+  for (n = 0; n < most && atomic_load (&sc->nr_pages) > limit_pages; n++) {
     struct stripe *s = b->lru[0].oldest;
     struct segment *seg;
 
@@ -293,7 +299,7 @@ evict (struct stripecache *sc, struct stripecache_bucket *b,
     if (s == NULL)
       s = b->lru[1].oldest;
     if (s == NULL)
-      return;
+      break;
     atomic_fetch_add (&sc->evicted, 1);
     seg = s->seg;
     lru_remove (b, s);
@@ -301,6 +307,7 @@ evict (struct stripecache *sc, struct stripecache_bucket *b,
     if (seg != keep)
       segment_free_if_empty (sc, seg);
   }
+  return n;
 }
 
 bool
@@ -346,7 +353,7 @@ segment_release (struct stripecache *sc, struct stripe_claim *c)
     else
       lru_add_newest (seg->b, s);
   }
-  evict (sc, seg->b, seg, atomic_load (&sc->limit_pages));
+  evict (sc, seg->b, seg, atomic_load (&sc->limit_pages), UINT_MAX);
 }
 
 void
@@ -462,13 +469,22 @@ stripe_drop (struct stripecache *sc, struct segment *seg, unsigned first,
 void
 stripecache_shrink (struct stripecache *sc, unsigned stripes)
 {
-  for (unsigned i = 0; i < sc->nr_buckets; i++) {
-    struct stripecache_bucket *b = &sc->bucket[i];
+  uint64_t limit_pages = (uint64_t)stripes * sc->nr_members;
+  unsigned done;
 
-    pthread_mutex_lock (&b->lock);
-    evict (sc, b, NULL, (uint64_t)stripes * sc->nr_members);
-    pthread_mutex_unlock (&b->lock);
-  }
+  /* A little of each bucket in turn: all give alike, and nobody waits long for
+   * a lock.
+   */
+  do {
+    done = 0;
+    for (unsigned i = 0; i < sc->nr_buckets; i++) {
+      struct stripecache_bucket *b = &sc->bucket[i];
+
+      pthread_mutex_lock (&b->lock);
+      done += evict (sc, b, NULL, limit_pages, SHRINK_SLICE);
+      pthread_mutex_unlock (&b->lock);
+    }
+  } while (done > 0);
 }
 
 void

@@ -320,6 +320,57 @@ START_TEST (cache_shrinks)
 }
 END_TEST
 
+/* A resync is owed and P and Q do not agree: whoever is busy, a lost block
+ * reads the same each time.
+ */
+START_TEST (degraded_unsynced)
+{
+  struct shape sh = plain (6, 6);
+  const struct row_map *rm;
+  uint8_t buf[PAGE];
+
+  world_open (&sh, 12);
+  rm = geometry_row (&world.geo, 0);
+  memset (world.disk[rm->q_slot].bytes + 3 * PAGE, 0x5a, PAGE);
+  for (unsigned i = 0; i < engine_nr_segments (world.e); i++)
+    world.region_owes[i] = true;
+  engine_sync_begin (world.e, ENGINE_RESYNC, 0);
+  take_out (rm->data_slot[1]);
+  for (unsigned i = 0; i < 3; i++) {
+    unsigned busy = i == 1 ? rm->p_slot : rm->data_slot[3];
+
+    if (i > 0)
+      atomic_store (&world.disk[busy].m.in_flight, 50);
+    ck_assert_int_eq (engine_read (world.e, buf, PAGE, CHUNK + 3 * PAGE), 0);
+    ck_assert_int_eq (memcmp (buf, world.model + CHUNK + 3 * PAGE, PAGE), 0);
+    atomic_store (&world.disk[busy].m.in_flight, 0);
+  }
+  world_close ();
+}
+END_TEST
+
+/* What was read ahead stays, however full the cache is of other things. */
+START_TEST (degraded_full_cache)
+{
+  struct shape sh = plain (6, 6);
+  struct engine_stats *st;
+
+  sh.chunk = 512 << 10;
+  sh.member_bytes = 40 * sh.chunk;
+  sh.cache = 256;
+  world_open (&sh, 12);
+  st = engine_get_stats (world.e);
+  for (unsigned i = 0; i < 3000; i++)
+    do_write ((uint64_t)(i * 37 % 12000) * PAGE, PAGE, i, 0);
+  take_out (geometry_row (&world.geo, 30)->data_slot[1]);
+  for (uint64_t at = 0; at < sh.chunk; at += PAGE)
+    do_read ((30 * 4 + 1) * sh.chunk + at, PAGE);
+  ck_assert_uint_ge (atomic_load (&st->cached_reads), 120);
+  ck_assert_uint_le (atomic_load (&st->recon_reads), 8);
+  world_close ();
+}
+END_TEST
+
 /* The survivor that has most to do is spared. */
 START_TEST (degraded_survivors)
 {
@@ -761,6 +812,8 @@ make_suite (void)
   tcase_add_test (t, unreadable_parity_repaired_by_read);
   tcase_add_test (t, degraded_read_ahead);
   tcase_add_test (t, degraded_survivors);
+  tcase_add_test (t, degraded_unsynced);
+  tcase_add_test (t, degraded_full_cache);
   tcase_add_test (t, cache_shrinks);
   tcase_add_loop_test (t, unreadable_in_sync, 0, 6);
   tcase_add_test (t, recovered_inside_segment);
