@@ -164,33 +164,59 @@ stop_uraid
 members_sha >after
 cmp before after || fail "a clean start and a read have changed a member"
 
-# While it is written to: what was acknowledged is there.
+# While it is written to, by a client that never pauses: writes are refused soon,
+# and what was acknowledged is there.
 cat >writer.py <<'END'
 import sys
 import nbd
 
+DEPTH, BLOCKS, MOST = 32, 2000, 30000
 h = nbd.NBD()
 h.connect_uri(sys.argv[1])
-done = 0
-while True:
-    try:
-        h.pwrite(done.to_bytes(8, "little") * 1024, done % 2000 * 8192)
-    except nbd.Error as e:
-        if e.errno not in ("ESHUTDOWN", "EIO", "ENOTCONN", "EPIPE",
-                           "ECONNRESET"):
-            raise
-        break
-    done += 1
-    if done == 50:
-        open("writing", "w").close()
+refused = []
+acknowledged = {}  # block: number of the last write answered
+submitted = {}
+
+
+def write(number):
+    def done(error):
+        if error.value != 0:
+            refused.append(error.value)
+        else:
+            block = number % BLOCKS
+            acknowledged[block] = max(number, acknowledged.get(block, -1))
+        return 1
+
+    submitted[number % BLOCKS] = number
+    h.aio_pwrite(nbd.Buffer.from_bytearray(
+        bytearray(number.to_bytes(8, "little") * 1024)),
+        number % BLOCKS * 8192, done)
+
+
+number = 0
+try:
+    while not refused:
+        while h.aio_in_flight() < DEPTH:
+            write(number)
+            number += 1
+            if number == 500:
+                open("writing", "w").close()
+            if number == MOST:
+                sys.exit("nobody has refused %d writes" % MOST)
+        h.poll(-1)
+    while h.aio_in_flight() > 0:
+        h.poll(-1)
+except nbd.Error as e:
+    if e.errno not in ("ESHUTDOWN", "EIO", "ENOTCONN", "EPIPE", "ECONNRESET"):
+        raise
 h = nbd.NBD()
 input()
 h.connect_uri(sys.argv[1])
-for i in range(max(0, done - 2000), done):
-    if h.pread(8, i % 2000 * 8192) != i.to_bytes(8, "little"):
-        # The one that was refused may be there.
-        if h.pread(8, i % 2000 * 8192) != done.to_bytes(8, "little"):
-            sys.exit("write %d of %d is lost" % (i, done))
+for block, last in acknowledged.items():
+    found = int.from_bytes(h.pread(8, block * 8192), "little")
+    # One that was not answered, or refused, may be there.
+    if not (last <= found <= submitted[block] and found % BLOCKS == block):
+        sys.exit("block %d: write %d is lost, %d is there" % (block, last, found))
 END
 start_uraid
 mkfifo go
