@@ -35,6 +35,7 @@ UNIT_TESTS = \
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-S32-no-stall.sh \
 	tests/test-auto-rules.sh \
 	tests/test-control.sh \
 	tests/test-control-hostile.sh \
@@ -135,6 +136,7 @@ EXTRA_DIST += \
 	tests/fakectl.py \
 	tests/field-functions.sh \
 	tests/functions.sh \
+	tests/load.py \
 	tests/model.py \
 	tests/nbdharness.py \
 	tests/nbdio.py \
