@@ -17,6 +17,11 @@ touch trigger
 for _ in 1 2 3; do
     io check:0:20000000:1
 done
+# Long reads may be asked again in pieces, and then succeed.  The first block is
+# on m1.
+for _ in {1..40}; do
+    io check:0:4096:1
+done
 rm trigger
 stop_uraid
 read_errors=$(($(sb get m1 corrected)))

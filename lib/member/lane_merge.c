@@ -146,8 +146,7 @@ lane_merge_finish (struct lane *l, struct lane_part *head)
   bool again = head->err != 0 && !head->lost, lost = head->lost;
   int err = head->err;
 
-  if (!again)
-    lane_account (l, head);
+  lane_account (l, head);
   head->bounce = NULL;
   for (part = head; part != NULL; part = next) {
     next = part->merge_next;
