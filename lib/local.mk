@@ -69,6 +69,7 @@ lib_liburaid_la_SOURCES = \
 	lib/array/assemble_check.c \
 	lib/array/assemble_internal.h \
 	lib/array/assemble_table.c \
+	lib/array/fault.c \
 	lib/array/jobs.c \
 	lib/array/load.c \
 	lib/array/meta.c \

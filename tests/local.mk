@@ -50,6 +50,8 @@ SHELL_TESTS = \
 	tests/test-field-R12.sh \
 	tests/test-field-R13.sh \
 	tests/test-field-R14.sh \
+	tests/test-field-R16.sh \
+	tests/test-field-R17.sh \
 	tests/test-field-R20.sh \
 	tests/test-field-R21.sh \
 	tests/test-field-R22.sh \

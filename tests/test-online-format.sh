@@ -4,7 +4,8 @@
 #
 # What status and detail make of a server's answer: the kernel's and mdadm's
 # shapes to the letter, the exit codes of --test for every set of losses (field
-# report R16), nobody who is lost is left out (R17), numbers of any size.
+# report R16), nobody who is lost is left out, nor the reason (R17), numbers of
+# any size.
 
 . "${0%/*}/functions.sh"
 
@@ -194,6 +195,32 @@ grep -q 'State : clean, degraded ' out
 array 'array.level="raid4"' 'array.layout=null'
 uraid_cmd detail $v >out
 ! grep -q Layout out || fail "level 4 has no layout"
+
+# Why and since when, as far as the server tells.
+below() { # LINE LINE...: below the member, in detail and at the end of status
+    local detail=$1 status=$2
+    shift 2
+    array 'lose 3' "$bitmap" "$@"
+    uraid_cmd detail $v >out
+    [ "$(sed -n '/^ *3 *-  *faulty /,$p' out)" = \
+        "       3         -      faulty             nbd+unix:///?socket=/run/m3
+                        lost: $detail" ] || fail "$(cat out)"
+    [ "$(lines | tail -n +2)" = "      lost: nbd+unix:///?socket=/run/m3: $status" ] ||
+        fail "$(lines)"
+}
+below 'slot 3: no answer, since Tue Nov 14 22:13:20 2023' 'slot 3: no answer' \
+    'members.6.reason="no answer"' 'members.6.since_utc=1700000000' \
+    'members.6.last_slot=3'
+below 'no answer' 'no answer' 'members.6.reason="no answer"'
+below 'slot 0: a\x1b[2J\x0ab, since Thu Jan  1 00:00:00 1970' \
+    'slot 0: a\x1b[2J\x0ab' 'members.6.reason="a\u001b[2J\nb"' \
+    'members.6.since_utc=0' 'members.6.last_slot=0'
+for line in 'members.6.reason=1' 'members.6.since_utc="x"' \
+    'members.6.last_slot=6' 'members.6.last_slot=-1'; do
+    array 'lose 3' "$line"
+    ! uraid_cmd detail $v >out 2>err || fail "$line is taken"
+    grep -q 'makes no sense: ' err
+done
 
 # ----------------------------------------------------- --test, R16 and R17
 

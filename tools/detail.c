@@ -167,6 +167,20 @@ number_text (uint64_t n, char buf[24])
   return n == VIEW_NONE ? "-" : buf;
 }
 
+/* In a line of its own, so that an address is the last word of a line. */
+static void
+print_reason (const struct view_member *m)
+{
+  char reason[VIEW_REASON_BYTES], date[32];
+
+  if (view_reason (m, reason)[0] == '\0')
+    return;
+  printf ("%24slost: %s", "", reason);
+  if (m->since_utc != VIEW_NONE)
+    printf (", since %s", tool_date (m->since_utc, date));
+  putchar ('\n');
+}
+
 static void
 print_table (const struct view *v)
 {
@@ -188,6 +202,7 @@ print_table (const struct view *v)
       printf ("%-16s   %s\n", member_words (m), m->address);
     else
       printf ("%s\n", member_words (m));
+    print_reason (m);
   }
 }
 

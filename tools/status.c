@@ -123,6 +123,22 @@ print_bitmap (const struct view *v)
     printf ("%" PRIu64 "KB chunk\n", v->bitmap_chunk_bytes / 1024);
 }
 
+/* A line for each that is lost, where the reason is told. */
+static void
+print_lost (const struct view *v)
+{
+  const struct view_member *m;
+  char reason[VIEW_REASON_BYTES];
+  size_t i;
+
+  for (i = 0; i < v->nr_members; ++i) {
+    m = &v->members[i];
+    if (view_reason (m, reason)[0] != '\0')
+      printf ("      lost: %s: %s\n", m->address != NULL ? m->address : "?",
+              reason);
+  }
+}
+
 static void
 print_array (const struct view *v)
 {
@@ -134,6 +150,7 @@ print_array (const struct view *v)
           v->layout_number, v->raid_devices, v->in_sync, v->letters);
   print_progress (v);
   print_bitmap (v);
+  print_lost (v);
 }
 
 /* --- one snapshot ------------------------------------------------------- */

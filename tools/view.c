@@ -8,6 +8,7 @@
 
 #include "view.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,9 @@ static const struct view_field member_fields[] = {
     {F (struct view_member, VIEW_NUMBER_OR_NULL, slot)},
     {AS (struct view_member, VIEW_TEXT, "state", word)},
     {F (struct view_member, VIEW_TEXT_OR_NULL, address)},
+    {OPT (struct view_member, VIEW_TEXT_OR_NULL, reason)},
+    {OPT (struct view_member, VIEW_NUMBER_OR_NULL, since_utc)},
+    {OPT (struct view_member, VIEW_NUMBER_OR_NULL, last_slot)},
     {OPT (struct view_member, VIEW_NUMBER_OR_NULL, errors)},
     {OPT (struct view_member, VIEW_NUMBER_OR_NULL, corrected_sectors)},
     {OPT (struct view_member, VIEW_NUMBER_OR_NULL, reads)},
@@ -205,12 +209,26 @@ view_is_lost (const struct view_member *m)
   return false;
 }
 
+const char *
+view_reason (const struct view_member *m, char buf[VIEW_REASON_BYTES])
+{
+  buf[0] = '\0';
+  if (m->reason != NULL && m->last_slot != VIEW_NONE)
+    snprintf (buf, VIEW_REASON_BYTES, "slot %" PRIu64 ": %s", m->last_slot,
+              m->reason);
+  else if (m->reason != NULL)
+    snprintf (buf, VIEW_REASON_BYTES, "%s", m->reason);
+  return buf;
+}
+
 static int
 count_member (struct view *v, const struct view_member *m,
               char why[VIEW_WHY_BYTES])
 {
   if (m->slot != VIEW_NONE && m->slot >= v->raid_devices)
     return bad_field (why, "members", "slot", "is beyond raid_devices");
+  if (m->last_slot != VIEW_NONE && m->last_slot >= v->raid_devices)
+    return bad_field (why, "members", "last_slot", "is beyond raid_devices");
   if (view_is_lost (m))
     ++v->failed;
   if (m->state == VIEW_SPARE || m->state == VIEW_RECOVERING)
@@ -286,6 +304,7 @@ view_free (struct view *v)
   for (i = 0; i < v->nr_members; ++i) {
     free (v->members[i].word);
     free (v->members[i].address);
+    free (v->members[i].reason);
   }
   free (v->members);
   free (v->letters);

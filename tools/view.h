@@ -36,6 +36,10 @@ struct view_member {
   char *word;      /* the state's */
   enum view_state state;
   char *address; /* NULL = not known */
+  /* Of one that is lost, as far as told. */
+  char *reason;       /* or NULL */
+  uint64_t since_utc; /* or VIEW_NONE */
+  uint64_t last_slot; /* that it had or should have, or VIEW_NONE */
   /* For --stats; VIEW_NONE if not told. */
   uint64_t errors, corrected_sectors, reads, read_bytes, writes, write_bytes,
       in_flight, latency_us, connections;
@@ -80,6 +84,11 @@ extern enum view_verdict view_verdict (const struct view *v);
 
 /* Is a member gone that once was there (and not merely a slot empty)? */
 extern bool view_is_lost (const struct view_member *m);
+
+/* "slot 3: no answer ...", "" if no reason is told.  BUF is returned. */
+#define VIEW_REASON_BYTES 1200
+extern const char *view_reason (const struct view_member *m,
+                                char buf[VIEW_REASON_BYTES]);
 
 /* Is something going on with a position (resync, recovery)? */
 extern bool view_has_progress (const struct view *v);

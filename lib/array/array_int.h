@@ -29,6 +29,9 @@ enum am_state {
   AM_FAULTY, /* failed while we served: never written again */
 };
 
+#define FAULT_TEXT_BYTES 256
+#define FAULT_NO_SLOT UINT32_MAX
+
 struct array_member {
   /* Set once by array_open. */
   struct member *m;
@@ -47,6 +50,13 @@ struct array_member {
   bool unflushed; /* IN_SYNC by recovery, but not flushed since: the
                      superblock goes on saying "recovering" */
   bool flushing;  /* metadata thread: IN_SYNC when the flush began */
+  /* Why it is not in service; an empty text: it is, or never was to be.  In
+   * IN_SYNC and RECOVERING: it failed when no more could be lost, and the
+   * superblocks say nothing of it.
+   */
+  char fault_text[FAULT_TEXT_BYTES];
+  uint64_t fault_utc;  /* since when; the start, if it was so before */
+  uint32_t fault_slot; /* its slot until then, or FAULT_NO_SLOT */
 };
 
 struct array {
@@ -137,9 +147,24 @@ extern unsigned slots_assign (struct array *a);
 /* engine_ops and the lanes' on_lost. */
 extern const struct engine_ops slots_engine_ops;
 extern void slots_on_lost (void *user, struct member *m);
-/* Mark AM failed.  Array lock held.  Wakes who must know. */
-extern void slots_fail_locked (struct array *a, struct array_member *am);
+/* Mark AM failed, WHY and with which errno value for the read-outs.  Array
+ * lock held.  Wakes who must know.
+ */
+extern void slots_fail_locked (struct array *a, struct array_member *am,
+                               enum slot_fault why, int err);
 extern unsigned slots_missing_locked (const struct array *a);
+
+/* --- fault.c: why a member is not in service --- */
+/* All those that did not get into service.  After assembly, when states and
+ * geometry are set, before any thread.
+ */
+extern void fault_at_start (struct array *a);
+/* AM is about to be marked failed; ERR is a positive errno value.  Array lock
+ * held.
+ */
+extern void fault_note (struct array_member *am, enum slot_fault why, int err);
+/* AM is in service again.  Array lock held. */
+extern void fault_clear (struct array_member *am);
 
 /* --- meta.c --- */
 extern void *meta_main (void *array);

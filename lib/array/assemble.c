@@ -411,6 +411,7 @@ check_stale (struct work *w, struct candidate *c)
        assemble_check_fit (c, &w->a->freshest->sb, w->opt->will_write, &why) <
            0)) {
     c->verdict = VERDICT_UNUSED;
+    c->why = why;
     remark (w, "%s is not used, also not as a rebuild target: %.700s",
             c->address, why.text);
   }

@@ -96,7 +96,9 @@ meta_batch_run (struct meta_batch *b)
     if (b->cmd[i].err != 0) {
       failed++;
       pthread_mutex_lock (&b->a->lock);
-      slots_fail_locked (b->a, b->am[i]);
+      slots_fail_locked (b->a, b->am[i],
+                         b->cmd[i].lost ? FAULT_LOST : FAULT_WRITE_ERROR,
+                         b->cmd[i].err);
       pthread_mutex_unlock (&b->a->lock);
     }
   b->nr = 0;

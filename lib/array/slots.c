@@ -69,6 +69,7 @@ slots_init (struct array *a)
     if (am->state == AM_IN_SYNC || am->state == AM_RECOVERING)
       engine_slot (a, am);
   }
+  fault_at_start (a);
   memcpy (a->roles, a->as.freshest->sb.dev_roles, sizeof a->roles);
   a->max_dev = a->as.freshest->sb.max_dev;
 }
@@ -111,10 +112,13 @@ break_array (struct array *a)
 }
 
 void
-slots_fail_locked (struct array *a, struct array_member *am)
+slots_fail_locked (struct array *a, struct array_member *am,
+                   enum slot_fault why, int err)
 {
   enum array_state st = array_get_state (a);
 
+  if (am->state != AM_FAULTY && am->state != AM_UNUSED)
+    fault_note (am, why, err);
   if (am->state == AM_SPARE || am->state == AM_STALE ||
       am->state == AM_BLANK) {
     am->state = AM_UNUSED;
@@ -151,10 +155,8 @@ slot_fault (void *user, unsigned slot, struct member *m, enum slot_fault why,
   struct array *a = user;
 
   (void)slot;
-  (void)why;
-  (void)err;
   pthread_mutex_lock (&a->lock);
-  slots_fail_locked (a, m->user);
+  slots_fail_locked (a, m->user, why, err);
   pthread_mutex_unlock (&a->lock);
 }
 
@@ -164,7 +166,7 @@ slots_on_lost (void *user, struct member *m)
   struct array *a = user;
 
   pthread_mutex_lock (&a->lock);
-  slots_fail_locked (a, m->user);
+  slots_fail_locked (a, m->user, FAULT_LOST, m->error.err);
   pthread_mutex_unlock (&a->lock);
 }
 
@@ -341,6 +343,7 @@ slots_assign (struct array *a)
         am->slot = slot;
         am->recovered_sectors = 0;
         am->bb.nr = 0;
+        fault_clear (am);
         engine_slot (a, am);
         given++;
         break;

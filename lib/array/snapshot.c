@@ -31,9 +31,26 @@ snapshot_speed (uint64_t bytes, uint64_t elapsed_ms)
 
 /* --- members; array lock held --- */
 
+static bool
+has_slot (const struct array_member *am)
+{
+  return am->state == AM_IN_SYNC || am->state == AM_RECOVERING;
+}
+
+/* Who failed when no more could be lost keeps its slot, as the superblocks do
+ * not say otherwise; but it serves no more than the others.
+ */
+static bool
+serves (const struct array_member *am)
+{
+  return has_slot (am) && am->fault_text[0] == '\0';
+}
+
 static enum snapshot_state
 state_of (const struct array_member *am)
 {
+  if (has_slot (am) && !serves (am))
+    return SNAPSHOT_FAULTY;
   switch (am->state) {
   case AM_IN_SYNC:
     return SNAPSHOT_IN_SYNC;
@@ -69,6 +86,19 @@ copy_counters (const struct member *m, struct snapshot_member *ret)
 }
 
 static void
+copy_fault (const struct array_member *am, struct snapshot_member *ret)
+{
+  _Static_assert(sizeof ret->reason == sizeof am->fault_text,
+                 "a reason has one length");
+  if (am->fault_text[0] == '\0')
+    return;
+  memcpy (ret->reason, am->fault_text, sizeof ret->reason);
+  ret->since_utc = am->fault_utc;
+  if (am->fault_slot != FAULT_NO_SLOT)
+    ret->last_slot = am->fault_slot;
+}
+
+static void
 copy_member (const struct array *a, const struct array_member *am,
              struct snapshot_member *ret)
 {
@@ -76,8 +106,10 @@ copy_member (const struct array *a, const struct array_member *am,
       .state = state_of (am),
       .number = SNAPSHOT_NONE,
       .slot = SNAPSHOT_NONE,
+      .last_slot = SNAPSHOT_NONE,
       .address = am->cand->address,
   };
+  copy_fault (am, ret);
   if (am->m != NULL)
     copy_counters (am->m, ret);
   if (am->state == AM_UNUSED || am->state == AM_BLANK)
@@ -87,8 +119,9 @@ copy_member (const struct array *a, const struct array_member *am,
   memcpy (ret->uuid, am->sb.device_uuid, sizeof ret->uuid);
   ret->corrected_sectors =
       (uint64_t)am->sb.cnt_corrected_read + am->corrected_sectors;
-  if (am->state == AM_IN_SYNC || am->state == AM_RECOVERING)
-    ret->slot = am->slot;
+  if (!serves (am))
+    return;
+  ret->slot = am->slot;
   if (am->state != AM_RECOVERING)
     return;
   /* The superblock promises less than what is done. */
@@ -99,27 +132,27 @@ copy_member (const struct array *a, const struct array_member *am,
 }
 
 /* Is it worth a line although it has no slot?  Not the word "missing", nor
- * what answers and belongs to another array.
+ * what belongs to another array while nobody is missing in this one.
  */
 static bool
 shown_without_slot (const struct array_member *am)
 {
-  if (am->state != AM_UNUSED)
-    return am->state != AM_IN_SYNC && am->state != AM_RECOVERING;
-  return am->m != NULL && atomic_load (&am->m->state) != MEMBER_CONNECTED;
+  return am->state != AM_UNUSED || am->fault_text[0] != '\0';
 }
 
 static void
 copy_members (const struct array *a, struct array_snapshot *s)
 {
   for (unsigned slot = 0; slot < a->geo.raid_disks; slot++)
-    s->members[slot] = (struct snapshot_member){
-        .state = SNAPSHOT_MISSING, .number = SNAPSHOT_NONE, .slot = slot};
+    s->members[slot] = (struct snapshot_member){.state = SNAPSHOT_MISSING,
+                                                .number = SNAPSHOT_NONE,
+                                                .slot = slot,
+                                                .last_slot = SNAPSHOT_NONE};
   s->nr_members = a->geo.raid_disks;
   for (size_t i = 0; i < a->nr; i++) {
     const struct array_member *am = &a->am[i];
 
-    if (am->state == AM_IN_SYNC || am->state == AM_RECOVERING)
+    if (serves (am))
       copy_member (a, am, &s->members[am->slot]);
     else if (shown_without_slot (am))
       copy_member (a, am, &s->members[s->nr_members++]);

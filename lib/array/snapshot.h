@@ -20,15 +20,23 @@ enum snapshot_state {
   SNAPSHOT_SPARE,
   SNAPSHOT_FAULTY,  /* failed while we served */
   SNAPSHOT_STALE,   /* was away too long; has no slot */
-  SNAPSHOT_MISSING, /* an empty slot, or an address where nobody answers */
+  SNAPSHOT_MISSING, /* an empty slot, or an address where the member was not
+                       found */
 };
 
 #define SNAPSHOT_NONE UINT64_MAX
+#define SNAPSHOT_REASON_BYTES 256
 
 struct snapshot_member {
   enum snapshot_state state;
-  uint64_t number;     /* the superblock's device number, or SNAPSHOT_NONE */
-  uint64_t slot;       /* or SNAPSHOT_NONE */
+  uint64_t number; /* the superblock's device number, or SNAPSHOT_NONE */
+  uint64_t slot;   /* or SNAPSHOT_NONE */
+  /* Of one that is lost: why (may hold any bytes), since when, and the slot
+   * that it had or should have.
+   */
+  char reason[SNAPSHOT_REASON_BYTES]; /* "" = none */
+  uint64_t since_utc;
+  uint64_t last_slot;  /* or SNAPSHOT_NONE */
   const char *address; /* NULL = not known; the array's, until array_close */
   bool has_uuid;
   uint8_t uuid[16];
@@ -71,7 +79,7 @@ struct array_snapshot {
   struct engine_stats stats;
 
   /* One for each slot, in slot order; then spares, stale and faulty members
-   * and addresses where nobody answers, in the order of the command line.
+   * and addresses without their member, in the order of the command line.
    */
   size_t nr_members;
   struct snapshot_member *members;

@@ -76,6 +76,12 @@ member_object (const struct snapshot_member *m)
   put_number_or_null (o, "number", m->number);
   put_number_or_null (o, "slot", m->slot);
   put_text (o, "state", member_word (m->state));
+  if (m->reason[0] != '\0') {
+    put_text (o, "reason", m->reason);
+    put_number (o, "since_utc", m->since_utc);
+    if (m->last_slot != SNAPSHOT_NONE)
+      put_number (o, "last_slot", m->last_slot);
+  }
   put_text (o, "address", m->address);
   if (m->has_uuid)
     put_uuid (o, "uuid", m->uuid);

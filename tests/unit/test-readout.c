@@ -159,6 +159,9 @@ START_TEST (who_is_counted)
   members[SLOTS] = (struct snapshot_member){.state = SNAPSHOT_FAULTY,
                                             .number = 1,
                                             .slot = SNAPSHOT_NONE,
+                                            .reason = "gone \xff",
+                                            .since_utc = 1700000001,
+                                            .last_slot = 1,
                                             .address = "nbd://h/\xff"};
   members[SLOTS + 1] = (struct snapshot_member){
       .state = SNAPSHOT_SPARE, .number = 13, .slot = SNAPSHOT_NONE};
@@ -181,6 +184,15 @@ START_TEST (who_is_counted)
   ck_assert_str_eq (json_string_value (json_object_get (
                         json_array_get (a, SLOTS), "address")),
                     "nbd://h/?");
+  ck_assert_str_eq (json_string_value (
+                        json_object_get (json_array_get (a, SLOTS), "reason")),
+                    "gone ?");
+  ck_assert_int_eq (number (json_array_get (a, SLOTS), "since_utc"),
+                    1700000001);
+  ck_assert_int_eq (number (json_array_get (a, SLOTS), "last_slot"), 1);
+  ck_assert_ptr_null (json_object_get (json_array_get (a, 0), "reason"));
+  ck_assert_ptr_null (json_object_get (json_array_get (a, 0), "since_utc"));
+  ck_assert_ptr_null (json_object_get (json_array_get (a, 0), "last_slot"));
   json_decref (j);
 }
 END_TEST
