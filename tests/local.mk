@@ -114,6 +114,7 @@ TSAN_TESTS = \
 	tests/test-model.sh \
 	tests/test-S24-thread-count.sh \
 	tests/test-S39-lock-takes.sh \
+	tests/test-S44-no-copy.sh \
 	tests/test-shutdown.sh \
 	tests/unit/test-engine \
 	tests/unit/test-lane \

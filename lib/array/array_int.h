@@ -42,8 +42,11 @@ struct array_member {
    * changes them once the array is writable.
    */
   struct sb1 sb;
+  /* Changed under the array lock.  The metadata thread looks at it without,
+   * when it sends: who fails just then is written to or not.
+   */
+  _Atomic enum am_state state;
   /* Array lock. */
-  enum am_state state;
   unsigned slot; /* IN_SYNC, RECOVERING, and FAULTY (where it was) */
   uint64_t recovered_sectors; /* RECOVERING: what the superblock may say */
   uint32_t corrected_sectors;
