@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	tests/unit/test-bitmap-sb \
 	tests/unit/test-cmdline \
 	tests/unit/test-engine \
+	tests/unit/test-engine-degraded \
 	tests/unit/test-geometry \
 	tests/unit/test-geometry-big \
 	tests/unit/test-hash-locks \
@@ -117,6 +118,7 @@ TSAN_TESTS = \
 	tests/test-S44-no-copy.sh \
 	tests/test-shutdown.sh \
 	tests/unit/test-engine \
+	tests/unit/test-engine-degraded \
 	tests/unit/test-lane \
 	tests/unit/test-lane-merge \
 	tests/unit/test-member \
@@ -164,6 +166,10 @@ tests_unit_test_assemble_SOURCES = \
 tests_unit_test_assemble_members_SOURCES = \
 	tests/unit/assemble-rig.h \
 	tests/unit/test-assemble-members.c \
+	$(NULL)
+tests_unit_test_engine_degraded_SOURCES = \
+	tests/unit/engine-rig.h \
+	tests/unit/test-engine-degraded.c \
 	$(NULL)
 tests_unit_test_engine_SOURCES = \
 	tests/unit/engine-rig.h \

@@ -528,7 +528,7 @@ take_out (unsigned slot)
 }
 
 /* Nothing in flight: SLOT starts again with rubbish above RECOVERED. */
-static void
+static void __attribute__ ((unused))
 bring_back (unsigned slot, uint64_t recovered)
 {
   struct disk *d = &world.disk[slot];
@@ -540,6 +540,91 @@ bring_back (unsigned slot, uint64_t recovered)
   memset (d->bytes, 0xdd, world.geo.member_bytes);
   restore (slot, 0, recovered);
   engine_set_slot (world.e, slot, NULL, 0, SLOT_RECOVERING, recovered);
+}
+
+/*----- Requests that also change the model -----*/
+
+/* What would a crash right after the acknowledgement leave?  A member that is
+ * not recorded as out must have it.
+ */
+static void __attribute__ ((unused))
+check_acknowledged (uint64_t off, uint64_t len)
+{
+  for (uint64_t end = off + len, n; off < end; off += n) {
+    struct geometry_place at;
+    struct disk *d;
+
+    geometry_locate (&world.geo, off, &at);
+    n = PAGE - at.member_offset_bytes % PAGE;
+    if (n > end - off)
+      n = end - off;
+    d = &world.disk[at.slot];
+    pthread_mutex_lock (&world.lock);
+    if (!d->recorded &&
+        engine_slot_state (world.e, at.slot) != SLOT_RECOVERING) {
+      pthread_mutex_lock (&d->lock);
+      MUST (memcmp (d->bytes + at.member_offset_bytes, world.model + off, n) ==
+            0);
+      pthread_mutex_unlock (&d->lock);
+    }
+    pthread_mutex_unlock (&world.lock);
+  }
+}
+
+static void __attribute__ ((unused))
+do_write (uint64_t off, uint64_t len, unsigned seed, unsigned flags)
+{
+  uint8_t *buf = malloc (len);
+
+  for (uint64_t i = 0; i < len; i++)
+    buf[i] = (uint8_t)rnd (&seed);
+  MUST (engine_write (world.e, buf, len, off, flags) == 0);
+  memcpy (world.model + off, buf, len);
+  check_acknowledged (off, len);
+  free (buf);
+}
+
+static void __attribute__ ((unused))
+do_zero (uint64_t off, uint64_t len, unsigned flags)
+{
+  MUST (engine_zero (world.e, len, off, flags) == 0);
+  memset (world.model + off, 0, len);
+  check_acknowledged (off, len);
+}
+
+static void __attribute__ ((unused)) do_read (uint64_t off, uint64_t len)
+{
+  uint8_t *buf = malloc (len);
+
+  memset (buf, 0xaa, len);
+  MUST (engine_read (world.e, buf, len, off) == 0);
+  MUST (memcmp (buf, world.model + off, len) == 0);
+  free (buf);
+}
+
+static void __attribute__ ((unused)) read_all (void)
+{
+  uint64_t row = world.geo.chunk_bytes * world.geo.data_disks;
+
+  for (uint64_t off = 0; off < world.geo.array_bytes; off += row)
+    do_read (off, row);
+}
+
+#define CHUNK (64 * (uint64_t)1024)
+
+static struct shape __attribute__ ((unused)) plain (int level, unsigned n)
+{
+  return (struct shape){.level = level,
+                        .layout = 2,
+                        .n = n,
+                        .chunk = CHUNK,
+                        .member_bytes = 4 * CHUNK,
+                        .cache = 1024,
+                        .min_block = 512,
+                        .lanes = 1,
+                        .rmw_level = 1,
+                        .skip_copy = true,
+                        .can_zero = true};
 }
 
 #endif
