@@ -256,8 +256,9 @@ const struct tune_row tune_table[TUNE_NR] = {
         .help = "writes by kind, and reads for them",
         .pod =
             "How many writes were done as full stripes, as reconstruct-write\n"
-            "and as read-modify-write, and how many blocks had to be read for\n"
-            "the latter two.  Whatever is written to it makes all four 0.",
+            "and as read-modify-write, and how many requests to members had to\n"
+            "read something for the latter two.  Whatever is written to it\n"
+            "makes all four 0.",
     },
 };
 /* clang-format on */
