@@ -252,9 +252,12 @@ wait_exit "$client"
 # Broken: said so, and ended all the same.
 start_uraid safe_mode_delay=60
 io write:0:4096:5
+# All three at once: one that is gone before the others is recorded as out.
+kill -STOP "$uraid_pid"
 for i in 0 1 2; do
     kill_member $i
 done
+kill -CONT "$uraid_pid"
 io eio:0:1000000
 is array.state broken
 is array.writable false
