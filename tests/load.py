@@ -125,12 +125,13 @@ class Verify(Load):
         self.deadline = 0
 
     def pick(self):
-        """A range that is free.  Half of all go to the first 256 KiB, so that
+        """A range that is free.  Half of all go to the first 512 KiB, so that
         requests meet."""
         while True:
-            span = 256 << 10 if self.rng.random() < 0.5 else self.size
-            length = SECTOR * self.rng.choice([1, 3, 8, 8, 8, 16, 64, 200])
-            at = self.rng.randrange((span - length) // SECTOR) * SECTOR
+            span = 512 << 10 if self.rng.random() < 0.5 else self.size
+            length = SECTOR * self.rng.choice([1, 3, 8, 8, 8, 8, 16, 64, 200,
+                                               1024])
+            at = self.rng.randrange((span - length) // SECTOR + 1) * SECTOR
             if length % BLOCK == 0:
                 at -= at % BLOCK
             if all(at + length <= low or high <= at

@@ -36,6 +36,11 @@ UNIT_TESTS = \
 
 # Shell scripts, one behaviour each.
 SHELL_TESTS = \
+	tests/test-S01-counts.sh \
+	tests/test-S05-hash-locks.sh \
+	tests/test-S10-workers-under-load.sh \
+	tests/test-S27-no-memory.sh \
+	tests/test-S31-fairness.sh \
 	tests/test-S32-no-stall.sh \
 	tests/test-auto-rules.sh \
 	tests/test-control.sh \
@@ -113,6 +118,8 @@ TSAN_TESTS = \
 	tests/test-field-R30.sh \
 	tests/test-field-R32.sh \
 	tests/test-model.sh \
+	tests/test-S05-hash-locks.sh \
+	tests/test-S10-workers-under-load.sh \
 	tests/test-S24-thread-count.sh \
 	tests/test-S39-lock-takes.sh \
 	tests/test-S44-no-copy.sh \

@@ -455,6 +455,8 @@ opt_size (struct tool *t, const struct tool_option *o, const char *value)
   if (r < 0)
     return bad_value (t, o, value, "a number with b, s, K, M, G or T",
                       "not a size");
+  if (n == 0) /* with which the destination says: not given */
+    return bad_value (t, o, value, "a size above 0", "too small");
   *(uint64_t *)o->dest = n;
   return 0;
 }

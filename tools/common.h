@@ -111,7 +111,7 @@ extern int opt_flag (struct tool *t, const struct tool_option *o,
 extern int opt_string (struct tool *t, const struct tool_option *o,
                        const char *value); /* const char * */
 extern int opt_size (struct tool *t, const struct tool_option *o,
-                     const char *value); /* uint64_t, bytes */
+                     const char *value); /* uint64_t, bytes, not 0 */
 extern int opt_seconds (struct tool *t, const struct tool_option *o,
                         const char *value); /* uint64_t, milliseconds */
 extern int opt_count (struct tool *t, const struct tool_option *o,
