@@ -39,6 +39,7 @@ SHELL_TESTS = \
 	tests/test-S01-counts.sh \
 	tests/test-S05-hash-locks.sh \
 	tests/test-S10-workers-under-load.sh \
+	tests/test-S16-workloads.sh \
 	tests/test-S27-no-memory.sh \
 	tests/test-S31-fairness.sh \
 	tests/test-S32-no-stall.sh \
