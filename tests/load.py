@@ -13,7 +13,7 @@
 #   images WANT IMAGE...     (load.py images ..., without URI)
 #       Parity and data of a stopped, clean array.
 #   fair [--rounds N]
-#       Full rows and single blocks (DEPTH of each) go to the same few rows; in
+#       Full rows and single blocks, DEPTH of each, to few rows of their own; in
 #       each round, which ends when one kind was answered 400 times, the other
 #       must be answered 20 times.
 #   overtaken MOST [--count N] [--span BYTES]
@@ -214,7 +214,10 @@ def images(a):
 # -------------------------------------------------------------------- fair
 
 class Fair(Load):
-    ROW, ROWS = 4 * 65536, 8  # six members, chunk 64K; few rows: they meet
+    ROW = 4 * 65536  # six members, chunk 64K
+    # Each kind has rows of its own, so few that its writes meet; what they
+    # share are threads and connections.
+    ROWS = {"full": range(0, 3), "part": range(3, 5)}
     MANY, FEW = 400, 20
 
     def __init__(self, a):
@@ -224,11 +227,10 @@ class Fair(Load):
         self.count = {"full": 0, "part": 0}
 
     def issue(self, kind):
-        if kind == "full":
-            length, at = self.ROW, self.rng.randrange(self.ROWS) * self.ROW
-        else:
+        length, at = self.ROW, self.rng.choice(self.ROWS[kind]) * self.ROW
+        if kind == "part":
             length = BLOCK
-            at = self.rng.randrange(self.ROWS * self.ROW // BLOCK) * BLOCK
+            at += self.rng.randrange(self.ROW // BLOCK) * BLOCK
         self.in_flight[kind] += 1
         self.write(self.some_bytes(length), at, lambda: self.done(kind))
 

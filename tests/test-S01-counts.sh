@@ -26,8 +26,9 @@ status=0
 # shellcheck disable=SC2046 # one word a line
 uraid_cmd create v --level=6 --raid-devices=6 --bitmap=internal \
     --bitmap-chunk=0M $(all_member_uris) >out 2>&1 || status=$?
-[ "$status" -eq 1 ] && grep -q -e '--bitmap-chunk: 0M: ' out ||
-    fail "create --bitmap-chunk=0M: status $status: $(cat out)"
+[ "$status" -eq 1 ] || fail "create --bitmap-chunk=0M: status $status"
+grep -q -e "^uraid: --bitmap-chunk: 0M: " out ||
+    fail "create --bitmap-chunk=0M: $(cat out)"
 members_sha | cmp - before
 
 # shellcheck disable=SC2046 # one word a line

@@ -51,15 +51,15 @@ grep -q 'nr_stripe_hash_locks: ' out || fail "$(cat out)"
 [ "$(rpc tune.get -p '{"keys":["nr_stripe_hash_locks"]}' \
     tunables.nr_stripe_hash_locks.value)" = 32 ]
 
-cat >set <<END
+cat >tune <<END
 #!/bin/sh
 exec "$URAID" set "$uraid_control" "\$@"
 END
-chmod +x set
+chmod +x tune
 # 17 is the least: nearly all that is cached has to go each time.
 load "$uraid_uri" --connections 4 verify want --times 5 \
-    -e './set stripe_cache_size 17' -e './set group_thread_cnt 0' \
-    -e './set stripe_cache_size 4000' -e './set group_thread_cnt 2'
+    -e './tune stripe_cache_size 17' -e './tune group_thread_cnt 0' \
+    -e './tune stripe_cache_size 4000' -e './tune group_thread_cnt 2'
 [ "$(rpc detail cache.stripe_cache_size workers.group_thread_cnt | xargs)" = \
     '4000 2' ]
 [ "$(rpc detail cache.evicted)" -gt 0 ] || fail 'nothing was evicted'

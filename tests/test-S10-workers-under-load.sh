@@ -12,15 +12,15 @@
 # shellcheck disable=SC2154 # from functions.sh
 load() { /usr/bin/python3 "$abs_top_srcdir/tests/load.py" "$@"; }
 rpc() { /usr/bin/python3 "$abs_top_srcdir/tests/rpc.py" "$uraid_control" "$@"; }
-# In ./set, as load.py's commands are the shell's.
-cat >set <<END
+# In ./tune, as load.py's commands are the shell's.
+cat >tune <<END
 #!/bin/sh
 exec "$URAID" set "$uraid_control" "\$@"
 END
-chmod +x set
+chmod +x tune
 # refused REGEX VALUE
 refused() {
-    if ./set group_thread_cnt "$2" >out 2>&1; then
+    if ./tune group_thread_cnt "$2" >out 2>&1; then
         fail "group_thread_cnt $2 is taken"
     fi
     grep -Eq -- "$1" out || fail "group_thread_cnt $2: $(cat out)"
@@ -38,7 +38,7 @@ start_uraid -t32 group_thread_cnt=0
 times=50
 [ -z "$sanitizer_preload" ] || times=12
 load "$uraid_uri" verify want --times $times \
-    -e './set group_thread_cnt 8' -e './set group_thread_cnt 0'
+    -e './tune group_thread_cnt 8' -e './tune group_thread_cnt 0'
 [ "$(rpc detail workers.group_thread_cnt workers.threads | xargs)" = '0 0' ] ||
     fail 'there are workers left'
 [ "$(rpc detail workers.wakes)" -ge $times ] ||
@@ -49,20 +49,20 @@ cp want first
 
 start_uraid -t32 group_thread_cnt=0
 # The largest count starts no thread without work; beyond it, nothing changes.
-./set group_thread_cnt 8192
+./tune group_thread_cnt 8192
 [ "$(rpc detail workers.group_thread_cnt workers.threads | xargs)" = '8192 0' ]
 refused 'allowed -1, 0\.\.8192' 8193
 refused 'allowed -1, 0\.\.8192' -2
 [ "$(rpc detail workers.group_thread_cnt)" = 8192 ]
 # load.py begins with an array of zeroes.
 nbdsh -u "$uraid_uri" -c 'h.zero (h.get_size (), 0)'
-load "$uraid_uri" --seed 2 verify want -e './set group_thread_cnt 8192'
+load "$uraid_uri" --seed 2 verify want -e './tune group_thread_cnt 8192'
 threads=$(rpc detail workers.threads)
 [ "$threads" -ge 1 ] || fail 'no worker has run'
 # The same value again changes nothing: the threads stay.
-./set group_thread_cnt 8192
+./tune group_thread_cnt 8192
 [ "$(rpc detail workers.threads)" -eq "$threads" ]
-./set group_thread_cnt 0
+./tune group_thread_cnt 0
 [ "$(rpc detail workers.threads)" = 0 ]
 stop_uraid
 load images want m0 m1 m2 m3 m4 m5

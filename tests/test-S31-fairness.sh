@@ -3,10 +3,9 @@
 # Copyright (c) the uraid authors
 #
 # Writers of full rows, which need no reads, and writers of single blocks, which
-# do, on the same few rows: with each preread_bypass_threshold both make
-# progress in every part of the test (S31).  Which order the workers keep is in
-# unit/test-workers; here nobody may wait until the others have ended, wherever
-# that might come from.
+# do: with each preread_bypass_threshold both make progress in every part of the
+# test (S31).  Which order the workers keep is in unit/test-workers; here nobody
+# may wait until the others have ended, wherever that might come from.
 
 . "${0%/*}/functions.sh"
 
@@ -26,12 +25,13 @@ start_members 6
 # shellcheck disable=SC2046 # one word a line
 uraid_cmd create v --level=6 --raid-devices=6 --chunk=64K --assume-clean \
     $(all_member_uris) >create.log
-start_uraid -t32 group_thread_cnt=2
+# So few stripes that most of what must be read is not in the cache.
+start_uraid -t32 group_thread_cnt=2 stripe_cache_size=17
 for i in 0 1 16; do
     uraid_cmd set "$uraid_control" preread_bypass_threshold $i
     rpc stats.reset >/dev/null
-    load --depth 8 "$uraid_uri" fair --rounds 4
-    more waits 100
+    load --depth 8 "$uraid_uri" fair --rounds 3
+    more waits 20
     more write_full 100
     more prereads 100
 done
