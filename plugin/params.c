@@ -74,8 +74,8 @@ const struct param param_table[] = {
     {"request-timeout", "TIME", "limit of one request to a member; 0: none",
      "30s", "0, or a time from 1s to 1h", parse_duration_or_0,
      &params.request_timeout_ms, 1000, 3600 * 1000},
-    {"connections", "N", "connections to each member", "4", "1 to 16",
-     parse_uint, &params.connections, 1, MEMBER_MAX_CONNS},
+    {"connections", "N", "connections to each member; 1 up to 2 CPUs, else 4",
+     NULL, "1 to 16", parse_uint, &params.connections, 1, MEMBER_MAX_CONNS},
     {"queue-depth", "N", "most requests under way on a connection", "64",
      "1 to 1024", parse_uint, &params.queue_depth, 1, 1024},
     {"tls", "MODE", "TLS towards members (not given: as the URI says)", NULL,
@@ -274,6 +274,14 @@ params_nr_members (void)
 
 /*----- For the array layer -----*/
 
+static unsigned
+nr_connections (void)
+{
+  return params.connections > 0
+             ? (unsigned)params.connections
+             : autosize_connections (params_topology ()->nr_cpus);
+}
+
 void
 params_array_options (struct array_options *ret)
 {
@@ -286,7 +294,7 @@ params_array_options (struct array_options *ret)
           {
               .open_timeout_ms = params.open_timeout_ms,
               .request_timeout_ms = params.request_timeout_ms,
-              .connections = (unsigned)params.connections,
+              .connections = nr_connections (),
               .queue_depth = (unsigned)params.queue_depth,
               .tls = params.tls,
               .tls_certificates = params.tls_certificates,
@@ -308,8 +316,8 @@ params_array_options (struct array_options *ret)
       .read_only = params.start_ro,
       .stripe_cache_size = params_tune_number ("stripe_cache_size"),
       .nr_hash_locks = params_tune_number ("nr_stripe_hash_locks"),
-      .nr_lanes = autosize_lanes (params_topology ()->nr_cpus,
-                                  (unsigned)params.connections),
+      .nr_lanes =
+          autosize_lanes (params_topology ()->nr_cpus, nr_connections ()),
       .rmw_level = (int)params_tune_number ("rmw_level"),
       .skip_copy = params_tune_number ("skip_copy") != 0,
       .group_thread_cnt = params_tune_number ("group_thread_cnt"),

@@ -40,7 +40,7 @@ create
 
 # ---------------------------------------------------------------- read-outs
 
-start_uraid safe_mode_delay=60 stripe_cache_size=1000
+start_uraid safe_mode_delay=60 stripe_cache_size=1000 connections=4
 [ "$(stat -c %a "$uraid_control")" = 600 ] ||
     fail "the socket has mode $(stat -c %a "$uraid_control")"
 [ "$(rpc ping pong)" = true ]

@@ -116,6 +116,12 @@ autosize_hash_locks (unsigned cpus)
 }
 
 unsigned
+autosize_connections (unsigned cpus)
+{
+  return cpus <= 2 ? 1 : 4;
+}
+
+unsigned
 autosize_lanes (unsigned cpus, unsigned connections)
 {
   unsigned lanes = cpus / 4;

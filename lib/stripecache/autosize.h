@@ -70,6 +70,11 @@ extern unsigned autosize_group_thread_start (int64_t setting, unsigned cpus,
 /* L63: CPUs rounded up to a power of two, 8 ... 32. */
 extern unsigned autosize_hash_locks (unsigned cpus);
 
+/* Connections to a member that are asked for: one up to 2 CPUs, which one
+ * keeps busy (and replies come in company), else 4.
+ */
+extern unsigned autosize_connections (unsigned cpus);
+
 /* Lanes (event loop threads): one up to 4 CPUs, then one for each 4, at most
  * 4, and never more than there are connections to a member.
  */

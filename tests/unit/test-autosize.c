@@ -165,6 +165,21 @@ START_TEST (hash_locks)
 }
 END_TEST
 
+START_TEST (lanes_and_connections)
+{
+  /* CPUs, connections asked for, lanes with as many as that. */
+  static const unsigned rows[][3] = {{1, 1, 1},  {2, 1, 1},  {3, 4, 1},
+                                     {7, 4, 1},  {8, 4, 2},  {12, 4, 3},
+                                     {16, 4, 4}, {128, 4, 4}};
+
+  for (size_t i = 0; i < NR (rows); i++) {
+    ck_assert_uint_eq (autosize_connections (rows[i][0]), rows[i][1]);
+    ck_assert_uint_eq (autosize_lanes (rows[i][0], rows[i][1]), rows[i][2]);
+  }
+  ck_assert_uint_eq (autosize_lanes (128, 2), 2);
+}
+END_TEST
+
 static void
 fake (const char *cpus, const char *nodes, const char *ram)
 {
@@ -470,6 +485,7 @@ suite (void)
   tcase_add_loop_test (tc, threads_default, 0, NR (default_rows));
   tcase_add_test (tc, threads_of_tree);
   tcase_add_test (tc, hash_locks);
+  tcase_add_test (tc, lanes_and_connections);
   tcase_add_test (tc, profiles);
   suite_add_tcase (s, tc);
   tc = tcase_create ("topology");
