@@ -14,8 +14,8 @@
 
 /* A lost block is decoded for P.  Should P go on where the last reader of a
  * lost block here has ended, then decode the rest of the segment with it (the
- * survivors' blocks are one request each either way): run_decode.c caches what
- * it has made.
+ * survivors' blocks are one request each either way): cache_decoded keeps what
+ * the client did not ask for yet.
  */
 void
 read_ahead (struct engine *e, struct piece *p)

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* cfg is read as plain memory elsewhere; one word is written whole. */
+/* Read by ENGINE_TUNED. */
 #define STORE(field, value)                                                   \
   __atomic_store_n (&e->cfg.field, value, __ATOMIC_RELAXED)
 
