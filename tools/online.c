@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/control/rpc.h"
+
 #define DEFAULT_WAIT_MS 30000
 #define REQUEST_ID 1
 
@@ -443,23 +445,10 @@ request_line (const struct online_call *c)
 {
   json_t *o = json_pack ("{s:s, s:i, s:s}", "jsonrpc", "2.0", "id", REQUEST_ID,
                          "method", c->method);
-  char *text, *line;
-  size_t len;
 
   if (c->params != NULL)
     json_object_set (o, "params", c->params);
-  text = json_dumps (o, JSON_COMPACT);
-  json_decref (o);
-  if (text == NULL)
-    return NULL;
-  len = strlen (text);
-  line = realloc (text, len + 2);
-  if (line == NULL) {
-    free (text);
-    return NULL;
-  }
-  memcpy (line + len, "\n", 2);
-  return line;
+  return rpc_line (o);
 }
 
 static int

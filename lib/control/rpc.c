@@ -45,9 +45,8 @@ rpc_number (uint64_t n)
 
 /* --- answers --- */
 
-/* Takes over ANSWER. */
-static char *
-answer_line (json_t *answer)
+char *
+rpc_line (json_t *answer)
 {
   char *text = NULL, *line;
   size_t len;
@@ -120,7 +119,7 @@ rpc_error (json_t *id, enum rpc_code code, const struct uraid_error *e)
   json_object_set_new (error, "code", json_integer (code));
   json_object_set_new (error, "message", rpc_text (e->text));
   json_object_set_new (error, "data", data);
-  return answer_line (answer_object (id, "error", error));
+  return rpc_line (answer_object (id, "error", error));
 }
 
 /* --- from a line to a call --- */
@@ -254,7 +253,7 @@ rpc_run (const struct rpc_call *c, void *ctx)
   json_t *result = c->method->handler (ctx, c->params, &e);
 
   if (result != NULL)
-    return answer_line (answer_object (c->id, "result", result));
+    return rpc_line (answer_object (c->id, "result", result));
   if (e.err == 0)
     uraid_error_set (&e, ENOMEM, "out of memory for the answer");
   return rpc_error (

@@ -82,4 +82,9 @@ extern json_t *rpc_text (const char *text);
  */
 extern json_t *rpc_number (uint64_t n);
 
+/* J as one line of text with its end, to be freed; NULL: no memory, or J was
+ * NULL.  Takes over J.  Any thread.
+ */
+extern char *rpc_line (json_t *j);
+
 #endif
